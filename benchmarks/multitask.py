@@ -84,7 +84,7 @@ def main():
     if args.simulated:
         return simulated(args.draws)
     X, y = load(os.environ["MERCER_DATA"])
-    warnings.filterwarnings("ignore", "MultitaskSVC: coupling = 'auto' holds samples out")  # of one utterance
+    warnings.filterwarnings("ignore", "MultitaskSVC: coupling = 'auto' cross-validates, but")  # of one utterance
     for title, renamed in (("vowels as they are", False), ("vowels renamed for each speaker", True)):
         for utterances in args.utterances:
             names = [*COUPLINGS, "scikit-learn, pooled"]

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from itertools import pairwise
 from numbers import Integral
@@ -98,6 +99,11 @@ def _set(library: Any, number: int) -> None:
 
 
 one_blas_thread = OneBlasThread()
+
+
+def blas_for(n: int, alone: int = 768) -> AbstractContextManager[None]:
+    """A context for linear algebra on an n × n matrix: one BLAS thread up to n = `alone`, where waking others costs more."""
+    return one_blas_thread if n <= alone else nullcontext()
 
 
 def slices(n: int, size: int) -> list[slice]:

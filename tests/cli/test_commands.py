@@ -421,7 +421,7 @@ def test_dates_in_a_matrix_are_days(folder, mercer):
         (["blobs.libsvm", "x.csv", "--scale", "1"], 2, "two numbers"),
         (["blobs.libsvm", "x.csv", "--rest", "y.csv"], 2, "needs --subset"),
         (["blobs.libsvm", "x.csv", "--subset", "91"], 1, "more than the 90 rows"),
-        (["blobs.libsvm", "x.csv", "--scale", "0,1", "--range", "r"], 2, "exclude each other"),
+        (["blobs.libsvm", "x.csv", "--scale", "0,1", "--range", "r"], 2, "--scale and --range are mutually exclusive"),
     ],
 )
 def test_conversions_that_cannot_be(blobs, mercer, arguments, code, says):

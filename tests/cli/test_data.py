@@ -353,7 +353,7 @@ def test_numpy(tmp_path):
 @pytest.mark.parametrize("kind", [[("a", int)], complex, "m8[s]"], ids=str)
 def test_targets_of_other_types(tmp_path, kind):
     np.savez(tmp_path / "a.npz", X=np.ones((3, 2)), y=np.zeros(3, kind))
-    with pytest.raises(DataError, match=r"a\.npz: y has the type .*; numbers, text or dates are expected"):
+    with pytest.raises(DataError, match=r"a\.npz: y has type .*; numbers, text or dates are expected"):
         read(tmp_path / "a.npz")
 
 
@@ -404,7 +404,7 @@ def test_long_durations_and_wide_integers_of_parquet(tmp_path):
     wide = polars.Series([2**100], dtype=polars.Int128) if hasattr(polars, "Int128") else None
     if wide is not None:
         polars.DataFrame({"wide": wide}).write_parquet(tmp_path / "a.parquet")
-        with pytest.raises(DataError, match=r"a\.parquet: the column 'wide' of the type Int128 cannot be read"):
+        with pytest.raises(DataError, match=r"a\.parquet: the column 'wide' of type Int128 cannot be read"):
             read(tmp_path / "a.parquet")
 
 

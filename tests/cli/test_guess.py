@@ -81,7 +81,7 @@ def test_columns():
     }
     assert sample.notes == [
         "year increases by one from row to row; use --drop if it numbers the rows",
-        "'date' contains dates: random folds test on dates among the known ones, not on later ones",
+        "'date' contains dates; random folds test between the training dates, not after them",
     ]
     assert sample.left_out == {
         "name": "is text that differs from row to row, such as 'n0'",

@@ -404,7 +404,7 @@ def test_models_that_no_fit_wrote_are_refused(name, value, arguments, fitted, me
 @pytest.mark.parametrize("grid", ["0,99999999999,1", "0,1,1e-9", "0,inf,1", "0,-1e300,-1"])
 def test_grids_that_no_memory_holds_are_refused(grid, folder, mercer):
     done = mercer("grid", "shop.csv", "-t", "bought", "--log2c", grid)
-    assert done.code == 2 and f"--log2c '{grid}' has more than 1000 values; give a larger step." in done.err
+    assert done.code == 2 and f"--log2c '{grid}' has more than 1000 values; use a larger step." in done.err
 
 
 @pytest.mark.skipif(not os.path.isfile("/proc/kmsg"), reason="a file of Linux, which makes its reader wait")

@@ -106,7 +106,7 @@ def test_usps_from_the_files_of_its_publisher(data_dir, tmp_path, monkeypatch):
         assert np.allclose(again.data, part.data, atol=1e-6) and np.array_equal(again.target, part.target)
     tables[1][7, 100] += 0.01
     np.savetxt(tmp_path / "b", tables[1], fmt="%.4f")
-    with pytest.raises(OSError, match="not those of the checksum"):
+    with pytest.raises(OSError, match="the digits do not match the checksum"):
         load_usps(data_home=tmp_path / "other")
 
 

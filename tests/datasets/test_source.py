@@ -131,5 +131,5 @@ def test_archives_are_not_unpickled(tmp_path):
 
 
 def test_a_place_for_downloads_that_cannot_be_made(published, home):
-    with pytest.raises(OSError, match=r"no folder for downloads .*give data_home, or put folder/name\.txt into"):
+    with pytest.raises(OSError, match=r"no folder for downloads .*pass data_home, or put folder/name\.txt into"):
         locate("load_x", remote(published), published)

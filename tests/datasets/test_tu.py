@@ -77,33 +77,33 @@ def test_targets_for_regression(tmp_path) -> None:
 
 
 def test_what_is_refused(tmp_path) -> None:
-    with pytest.raises(ValueError, match=r"must hold exactly one file NAME_A\.txt; it holds 0"):
+    with pytest.raises(ValueError, match=r"must contain exactly one file NAME_A\.txt; it contains 0"):
         load_tu(tmp_path)
     write(tmp_path, {"A": TOY["A"]})
     with pytest.raises(ValueError, match="lacks TOY_A, TOY_graph_indicator or TOY_graph_labels"):
         load_tu(tmp_path)
     for part in ({"node_labels": "0\n"}, {"graph_labels": "1\n-1\n"}):
         write(tmp_path, TOY | part)
-        with pytest.raises(ValueError, match="the files of TOY do not belong together"):
+        with pytest.raises(ValueError, match="the files of TOY do not match"):
             load_tu(tmp_path)
     write(tmp_path, TOY | {"graph_labels": "1\n0.5\n1\n"})
-    with pytest.raises(ValueError, match=r"TOY_graph_labels\.txt holds 0\.5, expected integers"):
+    with pytest.raises(ValueError, match=r"TOY_graph_labels\.txt contains 0\.5; expected integers"):
         load_tu(tmp_path)
     write(tmp_path, TOY | {"A": TOY["A"].replace("5, 4", "7, 4")})
-    with pytest.raises(ValueError, match=r"TOY_A\.txt names a node that is not among the 6"):
+    with pytest.raises(ValueError, match=r"TOY_A\.txt names a node that is not one of the 6"):
         load_tu(tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"none\.zip does not exist; give the zip file or the folder"):
+    with pytest.raises(FileNotFoundError, match=r"none\.zip does not exist; pass the zip file or the folder"):
         load_tu(tmp_path / "none.zip")
 
 
 @pytest.mark.parametrize(
     ("part", "text", "message"),
     [
-        ("graph_labels", "1\n1e30\n1\n", r"graph_labels\.txt holds 1e\+30, expected integers"),
-        ("node_labels", "0\n1\n0\n2\ninf\n7\n", r"node_labels\.txt holds inf, expected integers"),
-        ("node_labels", "0\n1\n0\n2\nnan\n7\n", r"node_labels\.txt holds nan, expected integers"),
-        ("node_attributes", TOY["node_attributes"].replace("0.5", "nan"), r"holds nan, expected finite numbers"),
-        ("A", "1\n2\n", r"TOY_A\.txt has 1 numbers per line; expected two ends of an edge"),
+        ("graph_labels", "1\n1e30\n1\n", r"graph_labels\.txt contains 1e\+30; expected integers"),
+        ("node_labels", "0\n1\n0\n2\ninf\n7\n", r"node_labels\.txt contains inf; expected integers"),
+        ("node_labels", "0\n1\n0\n2\nnan\n7\n", r"node_labels\.txt contains nan; expected integers"),
+        ("node_attributes", TOY["node_attributes"].replace("0.5", "nan"), r"contains nan; expected finite numbers"),
+        ("A", "1\n2\n", r"TOY_A\.txt has 1 numbers per line; expected the ends of an edge"),
         ("A", "1, 2, 3\n", r"TOY_A\.txt has 3 numbers per line"),
         ("A", "one, two\n", r"TOY_A\.txt is not a table of numbers: could not convert"),
         ("A", "1, 2\n2\n", r"TOY_A\.txt is not a table of numbers: "),
@@ -173,12 +173,12 @@ def test_two_files_of_one_name(tmp_path) -> None:
         for part, text in TOY.items():
             archive.writestr(f"TOY_{part}.txt", text)
         archive.writestr("other/TOY_node_labels.txt", "1\n" * 6)
-    with pytest.raises(ValueError, match=r"toy\.zip holds TOY_node_labels\.txt and other/TOY_node_labels\.txt"):
+    with pytest.raises(ValueError, match=r"toy\.zip contains both TOY_node_labels\.txt and other/TOY_node_labels\.txt"):
         load_tu(tmp_path / "toy.zip")
 
 
 def test_collections_of_nothing(tmp_path) -> None:
-    with pytest.raises(ValueError, match=r"load_tu: .* holds no graphs"):
+    with pytest.raises(ValueError, match=r"load_tu: .* contains no graphs"):
         load_tu(write(tmp_path, dict.fromkeys(TOY, "")))
 
 

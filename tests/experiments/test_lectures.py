@@ -307,7 +307,7 @@ def test_what_needs_no_data_runs_without_them(monkeypatch, tmp_path, name):
     monkeypatch.setattr(many_tasks, "load_vowel", nowhere)
     monkeypatch.setattr(one_class, "load_anomaly", nowhere)
     result = EXPERIMENTS[name].run(quick=True, out=tmp_path)
-    assert result.rows and "Left out: load_it: it is not there" in result.notes
+    assert result.rows and "Skipped: load_it: it is not there" in result.notes
 
 
 @pytest.mark.long

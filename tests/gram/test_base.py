@@ -148,7 +148,7 @@ def test_checker_finds_an_approximation_that_poses_as_exact():
 
 def test_no_factor_is_one_clear_sentence():
     gram = Dense().build(Gaussian(), np.zeros((2, 1)), np.random.default_rng(0))
-    with pytest.raises(TypeError, match="DenseGram holds no factor; use"):
+    with pytest.raises(TypeError, match="DenseGram has no factor; use"):
         gram.factor()
 
 

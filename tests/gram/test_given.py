@@ -90,7 +90,7 @@ def test_clones_share_the_operator():
 
 def test_another_sample_is_refused():
     operator = Dense().build(Gaussian(2.0), X)
-    with pytest.raises(ValueError, match="KernelRidge: gram is the operator of another sample than X; build it on X"):
+    with pytest.raises(ValueError, match="KernelRidge: gram was built on another sample than X; build it on X"):
         KernelRidge(kernel=Gaussian(2.0), gram=operator).fit(X + 1, y)
 
 

@@ -573,9 +573,9 @@ NO_PART = "is not among those that are safe with any content; if you trust the f
         ({"shared": 0, "object": "mercer.kernels.gaussian:np.memmap"}, "does not have"),
         ({"shared": 0, "object": "mercer.kernels.gaussian:np"}, "not a class"),
         ({"shared": 0, "object": "mercer.kernels.matern:Radial"}, "does not have|no class"),  # of another module
-        ({"shared": 0, "object": "mercer.kernels.gaussian:Gaussian", "new": False}, "that do not fit it"),
-        ({"shared": 0, "object": "mercer.kernels.gaussian:Gaussian", "arguments": [1]}, "that do not fit it"),
-        ({"shared": 0, "object": "mercer.domains.graphs:Graph", "state": None}, "that do not fit it"),
+        ({"shared": 0, "object": "mercer.kernels.gaussian:Gaussian", "new": False}, "from invalid arguments"),
+        ({"shared": 0, "object": "mercer.kernels.gaussian:Gaussian", "arguments": [1]}, "from invalid arguments"),
+        ({"shared": 0, "object": "mercer.domains.graphs:Graph", "state": None}, "from invalid arguments"),
         ({"shared": 0, "object": "mercer.kernels.gaussian:Gaussian", "pairs": [[0, 1]]}, "which is not a dictionary"),
         ({"ufunc": "frompyfunc"}, "not a NumPy function"),
         ({"partial": [{"ufunc": "add"}, [1, 2], {"dict": []}]}, "writes into an array"),
@@ -700,7 +700,7 @@ def test_members_given_twice(path):
             content = archive.read(name)
         with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
             archive.writestr(name, content)
-        with pytest.raises(ModelError, match="members are not those that its header lists"):
+        with pytest.raises(ModelError, match="members are not those listed in its header"):
             load(path)
 
 
@@ -717,7 +717,7 @@ def test_newer_foreign_and_tampered_files(path):
     save(mercer.KernelRidge(), path)
     good = path.read_bytes()
     rewritten(path, lambda members: members["header.json"].update(version=99))
-    with pytest.raises(ModelError, match=r"its format 99 is not 1; mercer .* wrote it; update"):
+    with pytest.raises(ModelError, match=r"its format 99 is not 1; it was written by mercer .*; update"):
         load(path)
     path.write_bytes(good)
     rewritten(path, lambda members: members["header.json"].update(format="other"))
@@ -730,11 +730,11 @@ def test_newer_foreign_and_tampered_files(path):
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in members.items():
             archive.writestr(name, content)
-    with pytest.raises(ModelError, match=r"structure\.json was changed after it was written"):
+    with pytest.raises(ModelError, match=r"structure\.json was modified after it was written"):
         load(path)
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("more.json", "{}")
-    with pytest.raises(ModelError, match="members are not those that its header lists"):
+    with pytest.raises(ModelError, match="members are not those listed in its header"):
         load(path)
 
 

@@ -126,7 +126,7 @@ def test_eigenvalues_of_rounding_are_no_features() -> None:
     assert Flipped(kernel, X).feature_map(NEW).shape == (20, 2)
     single = Flipped(kernel, X).feature_map(NEW.astype(np.float32))
     assert single.shape == (20, 2) and single.dtype == np.float32
-    with pytest.raises(ValueError, match=r"lie in \[-.*and none of them remains; use another correction"):
+    with pytest.raises(ValueError, match=r"lie in \[-.*and none of them is kept; use another correction"):
         Clipped(-1.0 * Linear(), X)(NEW)
 
 

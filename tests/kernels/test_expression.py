@@ -102,7 +102,7 @@ def test_parse(text, kernel):
 def test_to_text(kernel, text):
     assert to_text(kernel) == str(kernel) == text
     if "<" in text:
-        with pytest.raises(ValueError, match="stands for a Python object, which a text cannot hold"):
+        with pytest.raises(ValueError, match="is a Python object, which text cannot express"):
             parse(text)
     else:
         assert parse(text) == kernel
@@ -132,7 +132,7 @@ def test_every_example_returns_from_its_text(cls):
         ("linear(", 7, "expected an argument or ')', found the end"),
         ("gaussian(1, 2)", 12, "gaussian takes 1 argument"),
         ("gaussian(1, lengthscale=2)", 12, "lengthscale is given twice"),
-        ("polynomial(degree=1, 2)", 21, "arguments without a name come before those with one"),
+        ("polynomial(degree=1, 2)", 21, "positional arguments must come before named ones"),
         ("linear + finite_domain", 9, "finite_domain needs matrix"),
         ("", 0, "expected a kernel or a number, found the end"),
         ("linear +", 8, "expected a kernel or a number, found the end"),
@@ -141,12 +141,16 @@ def test_every_example_returns_from_its_text(cls):
         ("linear)", 6, "expected an operator or the end, found ')'"),
         ("linear affine", 7, "expected an operator or the end, found 'affine'"),
         ("2gaussian", 1, "expected an operator or the end, found 'gaussian'"),
-        ("linear + $", 9, "cannot read '$'"),
-        ("linear; import os", 6, "cannot read ';'"),
-        ("gaussian(lengthscale='median)", 21, "this string does not end"),
-        ("linear - affine", 7, "a difference of kernels is no kernel in general; write + -1*… for a negative multiple"),
-        ("-linear", 0, "a minus sign stands before numbers only; write -1*… for a negative multiple"),
-        ("linear**affine", 8, "expected a number as exponent"),
+        ("linear + $", 9, "unexpected character '$'"),
+        ("linear; import os", 6, "unexpected character ';'"),
+        ("gaussian(lengthscale='median)", 21, "unterminated string"),
+        (
+            "linear - affine",
+            7,
+            "a difference of kernels is generally not a kernel; write + -1*… for a negative multiple",
+        ),
+        ("-linear", 0, "a minus sign applies to numbers only; write -1*… for a negative multiple"),
+        ("linear**affine", 8, "the exponent must be a number"),
         ("2**3*linear", 1, "** raises kernels to a power, not numbers"),
         ("linear @ 2", 7, "@ joins two kernels; use * for a number"),
         ("linear + None", 7, "+ joins kernels and numbers, not None"),
@@ -155,12 +159,12 @@ def test_every_example_returns_from_its_text(cls):
         ("linear.__class__", 7, "expected one of exp, normalized, on, series after '.'"),
         ("linear.exp", 10, "expected '(' after .exp, found the end"),
         ("linear.exp(2)", 11, "exp takes no arguments"),
-        ("linear.warp(f)", 7, ".warp() needs a Python object, which a text cannot hold; call it in Python"),
+        ("linear.warp(f)", 7, ".warp() needs a Python object, which text cannot express; call it in Python"),
         ("(2).exp()", 0, "only a kernel has methods"),
-        ("linear.on('a':2)", 7, "the ends of a slice are integers"),
+        ("linear.on('a':2)", 7, "the bounds of a slice must be integers"),
         ("()", 0, "expected a kernel between the parentheses"),
-        ("2", 0, "a number or a value alone is no kernel"),
-        ("[linear]", 0, "a number or a value alone is no kernel"),
+        ("2", 0, "a number or value alone is not a kernel"),
+        ("[linear]", 0, "a number or value alone is not a kernel"),
         ("1e999*linear", 0, "this number is too large"),
         ("9" * 5000 + "*linear", 0, "this number is too large"),
         ("9" * 300 + "*" + "9" * 300 + "*linear", 300, "this number is too large"),
@@ -181,7 +185,7 @@ def test_an_unknown_name_lists_the_kernels_in_readable_lines():
     with pytest.raises(ValueError) as caught:
         parse("linear + xyzzy")
     first, line, caret, head, *listed = str(caught.value).split("\n")
-    assert first == "kernel expression: unknown name 'xyzzy'; it is none of the kernels below"
+    assert first == "kernel expression: unknown name 'xyzzy'; choose one of the kernels below"
     assert caret.index("^") == line.index("xyzzy") and head == "The kernels are"
     assert max(map(len, listed)) <= 100
     assert [name.strip() for name in " ".join(listed).split(",")] == sorted(registry)
@@ -193,7 +197,7 @@ def test_deep_nesting_is_an_error_not_a_crash():
 
 
 def test_parse_needs_text():
-    with pytest.raises(TypeError, match="text is a int, expected a string"):
+    with pytest.raises(TypeError, match="text is of type int; expected a string"):
         parse(3)
 
 
@@ -207,7 +211,7 @@ def test_as_kernel():
     assert as_kernel(max) == Callable(max)
     with pytest.raises(TypeError, match=r"kernel = Gaussian is a class; give an instance, Gaussian\(\)"):
         as_kernel(Gaussian)
-    with pytest.raises(TypeError, match="kernel = 3 must be a Kernel, a text"):
+    with pytest.raises(TypeError, match="kernel = 3 must be a Kernel, an expression"):
         as_kernel(3)
 
 

@@ -70,7 +70,7 @@ def test_gaussian_process_kernels(gp):
 @pytest.mark.parametrize(("name", "value"), [("gamma", 1.0), ("degree", 2), ("coef0", 0), ("kernel_params", {"a": 1})])
 def test_our_kernels_carry_their_own_parameters(kernel, name, value):
     assert from_sklearn(kernel, n_features=4) == Gaussian(2.0)
-    with pytest.raises(ValueError, match=rf"{name} = .* has no meaning for kernel = 'gaussian\(lengthscale=2.0\)'"):
+    with pytest.raises(ValueError, match=rf"{name} = .* does not apply to kernel = 'gaussian\(lengthscale=2.0\)'"):
         from_sklearn(kernel, **{name: value}, n_features=4)
 
 
@@ -78,7 +78,7 @@ def test_our_kernels_carry_their_own_parameters(kernel, name, value):
     ("kernel", "word"), [("RBF", "rbf"), ("rbf(0.1)", "rbf"), ("Linear", "linear"), ("poly + 1", "poly")]
 )
 def test_names_of_scikit_learn_stand_alone_and_in_lower_case(kernel, word):
-    words = rf"kernel = '{re.escape(kernel)}' is unknown; give '{word}' alone, with gamma"
+    words = rf"kernel = '{re.escape(kernel)}' is unknown; use '{word}' alone, with gamma"
     with pytest.raises(ValueError, match=f"SVC: {words}"):
         SVC(kernel=kernel, gamma=0.1).fit(X, np.arange(len(X)) % 2)
     with pytest.raises(ValueError, match=f"KernelPCA: {words}"):
@@ -95,10 +95,10 @@ def test_names_of_scikit_learn_stand_alone_and_in_lower_case(kernel, word):
 )
 def test_machines_point_from_names_that_only_others_take_to_ours(kernel, ours):
     y = np.arange(len(X)) % 2
-    with pytest.raises(ValueError, match=f"SVC: kernel = '{kernel}' is unknown; give Mercer's .*'{re.escape(ours)}'"):
+    with pytest.raises(ValueError, match=f"SVC: kernel = '{kernel}' is unknown; use Mercer's .*'{re.escape(ours)}'"):
         SVC(kernel=kernel).fit(X, y)
     SVC(kernel=ours).fit(np.abs(X), y)
-    with pytest.raises(ValueError, match="give one of 'linear', 'poly', 'rbf', 'sigmoid', 'precomputed', or"):
+    with pytest.raises(ValueError, match="choose one of 'linear', 'poly', 'rbf', 'sigmoid', 'precomputed', or"):
         SVC(kernel="zzz").fit(X, y)
 
 
@@ -123,7 +123,11 @@ def test_names_of_neither():
 
 @pytest.mark.parametrize(
     ("kernel", "words"),
-    [("rfb", "did you mean 'rbf'"), ("polly", "did you mean 'poly'"), ("zzz", "give one of 'linear', 'poly', .*'rbf'")],
+    [
+        ("rfb", "did you mean 'rbf'"),
+        ("polly", "did you mean 'poly'"),
+        ("zzz", "choose one of 'linear', 'poly', .*'rbf'"),
+    ],
 )
 def test_names_that_are_nearly_those_of_scikit_learn(kernel, words):
     for model in (SVC(kernel=kernel), KernelPCA(kernel=kernel)):
@@ -133,7 +137,7 @@ def test_names_that_are_nearly_those_of_scikit_learn(kernel, words):
 
 @pytest.mark.parametrize(("theirs", "ours"), [("rbf", "gaussian"), ("poly", "polynomial"), ("laplacian", "laplace")])
 def test_expressions_point_from_the_names_of_scikit_learn_to_ours(theirs, ours):
-    with pytest.raises(ValueError, match=f"unknown name '{theirs}', scikit-learn's; here it is '{ours}'"):
+    with pytest.raises(ValueError, match=f"unknown name '{theirs}', from scikit-learn; here it is '{ours}'"):
         KernelRidgeCV(kernel=theirs).fit(X, X[:, 0])
 
 

@@ -155,19 +155,19 @@ def test_refusals():
         Table({"agee": Gaussian()})(TABLE)
     with pytest.raises(ValueError, match=r"kernels is 'auto'; call resolve\(table\) first"):
         Table()(TABLE)
-    with pytest.raises(ValueError, match="column 'age' misses a value at row 3; impute it"):
+    with pytest.raises(ValueError, match="column 'age' has a missing value in row 3; impute it"):
         Table({"age": Gaussian()}, missing="error")(hollow(age=[3]))
-    with pytest.raises(ValueError, match="column 'age' misses values, and observed is None"):
+    with pytest.raises(ValueError, match="column 'age' has missing values, but observed is None"):
         Table({"age": Gaussian()})(hollow(age=[3]))
     with pytest.raises(TypeError, match=r"X\['city'\]|Gaussian: X\['city'\] holds"):
         Table({"city": Gaussian()})(TABLE)
-    with pytest.raises(TypeError, match="is 2 columns, but bag_of_words takes one"):
+    with pytest.raises(TypeError, match="has 2 columns, but bag_of_words takes one"):
         Table({("city", "note"): BagOfWords()})(TABLE)
-    with pytest.raises(TypeError, match="must be 'auto' or a dictionary"):
+    with pytest.raises(TypeError, match="must be 'auto' or a non-empty dictionary"):
         Table([Gaussian()])(TABLE)
-    with pytest.raises(ValueError, match="no column of X varies"):
+    with pytest.raises(ValueError, match="all columns of X are constant or missing"):
         Table().resolve({"x": [1.0, 1.0]})
-    with pytest.raises(ValueError, match="column 'x' has no value in any row"):
+    with pytest.raises(ValueError, match="column 'x' is missing in every row"):
         Table({"x": Gaussian()}).resolve({"x": [None, None]})
 
 

@@ -59,7 +59,7 @@ def test_refusals():
         Tasks([[1.0, 2.0], [0.0, 1.0]])([0])
     with pytest.raises(ValueError, match=r"Tasks: labels = \['a'\] must be 2 distinct labels"):
         Tasks(np.eye(2), ["a"])(["a"])
-    with pytest.raises(ValueError, match="Tasks: X has 2 columns; give one label for each sample"):
+    with pytest.raises(ValueError, match="Tasks: X has 2 columns; pass one label for each sample"):
         Tasks(np.eye(2))([[0, 1]])
     with pytest.raises(ValueError, match="adjacency of shape"):
         Tasks.from_graph([[0, -1], [-1, 0]])

@@ -33,7 +33,7 @@ def test_instances_and_classes() -> None:
         ("", "write a name"),
         ("a.b(1)", "write a name"),
         ("huber(**{'delta': 1})", "write a name"),
-        ("huber(delta=__import__('os'))", "no number or other literal"),
+        ("huber(delta=__import__('os'))", "not a number or other literal"),
         ("huber(width=1)", "its parameters are delta"),
         ("squared(1)", "its parameters are none"),
         ("custom", "its parameters are value, gradient, hessian, convex"),
@@ -46,7 +46,7 @@ def test_errors_name_the_remedy(text, message) -> None:
 
 
 def test_other_things_are_refused() -> None:
-    with pytest.raises(TypeError, match="loss = 3 must be a Loss or a text"):
+    with pytest.raises(TypeError, match="loss = 3 must be a Loss or a string"):
         as_loss(3)
     with pytest.raises(ValueError, match=r"Pinball: quantile = 1\.5 must be >= 0 and <= 1"):
         as_loss(Pinball(1.5))

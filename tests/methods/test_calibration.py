@@ -49,7 +49,7 @@ def test_coupling_equals_kernlab(oracle) -> None:
 
 @pytest.mark.parametrize("r", ["a", [[1.0, 2.0], [3.0]]])
 def test_coupling_asks_for_numbers(r) -> None:
-    with pytest.raises(ValueError, match="couple: r must hold numbers, a matrix of k × k for each sample"):
+    with pytest.raises(ValueError, match=r"couple: r must hold numbers, a \(k, k\) matrix for each sample"):
         couple(r)
 
 
@@ -93,7 +93,7 @@ def test_coupling_of_pairs_that_are_certain() -> None:
 @pytest.mark.parametrize(
     ("pair", "words"),
     [
-        ((0.9, 0.9), r"r\[1, 0, 2\] = 0.9 and r\[1, 2, 0\] = 0.9 must be probabilities whose sum is 1"),
+        ((0.9, 0.9), r"r\[1, 0, 2\] = 0.9 and r\[1, 2, 0\] = 0.9 must be probabilities that sum to 1"),
         ((1.5, -0.5), r"r\[1, 0, 2\] = 1.5 and r\[1, 2, 0\] = -0.5 must be"),
         ((np.nan, 0.5), r"r\[1, 0, 2\] = nan and"),
     ],

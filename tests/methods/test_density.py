@@ -232,7 +232,7 @@ def test_array_libraries(xp) -> None:
             {"bandwidth": "loo", "criterion": "least_squares", "kernel": Wendland()},
             "needs a kernel with a self_convolution",
         ),
-        ({"bandwidth": "loo", "bandwidths": [1e-9, 2e-9], "kernel": "tophat"}, "density zero when it is left out"),
+        ({"bandwidth": "loo", "bandwidths": [1e-9, 2e-9], "kernel": "tophat"}, "some left-out sample has density zero"),
     ],
 )
 def test_refusals(parameters, message) -> None:
@@ -372,7 +372,7 @@ def test_other_metrics_in_any_unit(exponent, metric, parameters, kernel) -> None
 def test_bandwidths_that_make_no_lengthscale_are_refused(metric) -> None:
     for size in (1e-200, 1e200):
         model = KernelDensity(metric=metric, kernel=Gaussian(size), bandwidth=size)
-        with pytest.raises(ValueError, match=r"times the bandwidth .* is no floating-point number"):
+        with pytest.raises(ValueError, match=r"times the bandwidth .* overflows or underflows"):
             model.fit(X)
 
 

@@ -74,10 +74,12 @@ def test_votes_of_four_classes_are_decided(ties) -> None:
     model = SVC(C=0.1, break_ties=ties).fit(Z, np.digitize(Z[:, 0] * Z[:, 1], [-0.5, 0, 0.5]))
     values = model.decision_function(Z)
     assert np.array_equal(model.decide(values), model.predict(Z))
-    with pytest.raises(ValueError, match=r"values have shape \(1, 6\), expected \(n, 4\) for 4 classes; give those of"):
+    with pytest.raises(ValueError, match=r"values have shape \(1, 6\), expected \(n, 4\) for 4 classes; pass the"):
         model.decide(np.zeros((1, 6)))
     calibrated = SVC(calibration="cv").fit(Z, model.predict(Z))
-    with pytest.raises(ValueError, match="does not follow from votes; set decision_function_shape='ovo'"):
+    with pytest.raises(
+        ValueError, match="votes do not determine the most probable class; set decision_function_shape='ovo'"
+    ):
         calibrated.decide(calibrated.decision_function(Z))
 
 
@@ -189,7 +191,7 @@ def test_the_problem_that_was_solved_has_this_solution(model, target) -> None:
     [
         (SVC(), THREE, "more than two classes"),
         (SVC(C=np.inf, kernel="rbf", gamma=10), LABELS, "hard margin"),
-        (NuSVC(), LABELS, "no machine with one loss"),
+        (NuSVC(), LABELS, "does not minimise a single loss"),
         (KernelMachine("huber", penalty="norm"), y, "squared penalty"),
     ],
     ids=["classes", "hard", "nu", "penalty"],

@@ -331,7 +331,7 @@ def test_the_other_machines_end_in_a_stationary_point(name) -> None:
 
 @pytest.mark.parametrize("model", [SVC(loss="squared_hinge"), SVR(loss="squared_epsilon_insensitive")])
 def test_squared_losses_have_no_stationary_point_to_stop_at(model) -> None:
-    with pytest.raises(ValueError, match=r"no upper bound, so that it has no minimum; .* KreinSVC"):
+    with pytest.raises(ValueError, match=r"no upper bound, so the dual has no minimum; .* KreinSVC"):
         model.set_params(kernel=SIGMOID).fit(X, LABELS if is_classifier(model) else Y)
 
 

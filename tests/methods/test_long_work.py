@@ -196,7 +196,9 @@ def test_a_calibration_that_is_ended_is_reported(name) -> None:
     model, data = task(name)
     whole = clone(model).fit(*data)
     ending = Recorder(sum(s.n_iter for s in whole.solutions_) + 1, lambda: True)
-    with pytest.warns(ConvergenceWarning, match="asked to stop.* in the calibration, so that probabilities are off"):
+    with pytest.warns(
+        ConvergenceWarning, match="asked to stop.* in the calibration, so that probabilities are inaccurate"
+    ):
         model.set_params(n_jobs=1).set_callbacks(ending).fit(*data)
     assert model.fit_status_ == 1 and all(s.converged for s in model.solutions_)
     assert np.array_equal(model.decision_function(A), whole.decision_function(A))
@@ -289,11 +291,11 @@ def with_nan(beta):
 
 FORGERIES = {
     "nan": (beta_only(with_nan), "finite numbers"),
-    "infinite values": (lambda part, value, _: value if part == "beta" else value * np.inf, "values are not .* finite"),
-    "outside": (beta_only(lambda beta: 1e3 * beta), "leave their bounds"),
-    "signs": (beta_only(lambda beta: -beta), "leave their bounds"),
-    "swapped": (lambda part, value, values: values if part == "beta" else value, "(leave their bounds|another sum)"),
-    "sum": (beta_only(moved), "another sum"),
+    "infinite values": (lambda part, value, _: value if part == "beta" else value * np.inf, "values are not finite"),
+    "outside": (beta_only(lambda beta: 1e3 * beta), "exceed their bounds"),
+    "signs": (beta_only(lambda beta: -beta), "exceed their bounds"),
+    "swapped": (lambda part, value, values: values if part == "beta" else value, "(exceed their bounds|required sum)"),
+    "sum": (beta_only(moved), "do not have the required sum"),
     "short": (beta_only(lambda beta: beta[:-1]), "finite numbers"),
     "single": (beta_only(lambda beta: beta.astype(np.float32)), "finite numbers"),
 }

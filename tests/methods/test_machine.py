@@ -347,10 +347,10 @@ def test_clones_pickles_and_parameters() -> None:
         ({"solver": "magic"}, "solver = 'magic' is unknown"),
         ({"penalty": "ridge"}, "penalty = 'ridge' is unknown"),
         ({"penalty": ("ball", -1.0)}, "radius = -1.0 must be >= 0"),
-        ({"penalty": ("ball", 1.0), "alpha": 2.0}, "alpha = 2.0 has no meaning within a ball"),
+        ({"penalty": ("ball", 1.0), "alpha": 2.0}, "alpha = 2.0 does not apply to a ball"),
         ({"max_iter": 0}, "max_iter = 0"),
         ({"time_budget": 0}, "time_budget = 0"),
-        ({"class_weight": "balanced"}, "class_weight has no meaning"),
+        ({"class_weight": "balanced"}, "class_weight does not apply to loss"),
         ({"solver": "working_set", "loss": "logistic"}, "does not suit loss = Logistic"),
         ({"solver": "working_set", "loss": "absolute", "free": 1}, "with this free part"),
         ({"loss": "no such loss"}, "no such loss"),
@@ -543,7 +543,7 @@ def test_dependent_free_functions_are_refused_by_each_method():
 def test_polynomials_need_coordinates(model, kernel, sample):
     """Kernel values are none, and neither are strings, labels or lists of anything."""
     model = clone(model).set_params(kernel=kernel, free=1)
-    with pytest.raises(ValueError, match=f"^{type(model).__name__}: free = 1 stands for polynomials of coordinates"):
+    with pytest.raises(ValueError, match=f"^{type(model).__name__}: free = 1 means polynomials in the coordinates"):
         model.fit(sample, y)
 
 

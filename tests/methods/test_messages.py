@@ -114,8 +114,8 @@ def test_targets_that_are_no_numbers(estimator, y, words):
         (with_one(None, LABELS), "y holds None, a missing label; name it, or drop those samples."),
         (with_one(None, np.where(LABELS, "a", "b")), "y holds None, a missing label;"),
         (with_one(pd.NA, np.where(LABELS, "a", "b")), "y holds <NA>, a missing label;"),
-        (with_one(1, np.where(LABELS, "a", "b")), "y holds labels that are not all text or all numbers,"),
-        (np.where(LABELS, b"a", b"b"), "y holds labels that are not all text or all numbers, np.bytes_(b'"),
+        (with_one(1, np.where(LABELS, "a", "b")), "y holds labels that are neither all text nor all numbers,"),
+        (np.where(LABELS, b"a", b"b"), "y holds labels that are neither all text nor all numbers, np.bytes_(b'"),
         ([[1, 2], [3]] * 10, "y has rows of unequal length;"),
     ],
     ids=["None", "None beside text", "NA", "mixed", "bytes", "uneven"],
@@ -451,7 +451,7 @@ def test_predictions_of_the_zero_kernel_are_constant(estimator, gram):
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (methods.KernelPCA(2, kernel=ZERO, gram=Nystrom()), "zero on all samples, and there is no component"),
+        (methods.KernelPCA(2, kernel=ZERO, gram=Nystrom()), "zero on all samples, so there is no component"),
         (methods.KernelICA(2, kernel=ZERO), r"KernelICA: kernel = 0.* is zero on all samples; choose another\."),
         (methods.KernelDimensionReduction(1, kernel=ZERO), "is zero on all samples; choose another"),
         (methods.KernelCCA(kernel=ZERO, gram=Nystrom()), "the view is constant"),
@@ -619,7 +619,7 @@ def test_variations_without_a_reciprocal():
 
 def test_parameters_of_a_name_are_refused() -> None:
     """scikit-learn's own sentence is that a str has no attribute 'set_params'."""
-    with pytest.raises(ValueError, match="SVC: kernel__lengthscale cannot be set, since kernel = 'rbf' is no object"):
+    with pytest.raises(ValueError, match="SVC: cannot set kernel__lengthscale, since kernel = 'rbf' is not an object"):
         SVC().set_params(kernel__lengthscale=2.0)
     assert SVC().set_params(kernel=Gaussian(), kernel__lengthscale=2.0).kernel.lengthscale == 2.0
 

@@ -591,7 +591,7 @@ def test_parameters_of_kernels_are_nested() -> None:
     assert listed.kernels == [Gaussian(4.0), Linear()]
     grid = GridSearchCV(MultipleKernel(SVC(), TWO), {"kernels__0__kernel__lengthscale": [1e-3, 1.0]}, cv=3).fit(X, y)
     assert grid.best_params_["kernels__0__kernel__lengthscale"] == 1.0
-    with pytest.raises(ValueError, match="'kernels__2__scale' is no parameter; the kernels are 0, 1"):
+    with pytest.raises(ValueError, match="unknown parameter 'kernels__2__scale'; the kernels are 0, 1"):
         listed.set_params(kernels__2__scale=1.0)
 
 
@@ -628,23 +628,23 @@ def test_stopping_early_is_told() -> None:
     [
         ({"estimator": LinearSVC()}, "an estimator with a parameter `kernel`"),
         ({"kernels": []}, "kernels is empty"),
-        ({"kernels": "gaussian"}, "must be a list of kernels"),
-        ({"kernels": [("gaussian", 0, 1)]}, "a pair is"),
+        ({"kernels": "gaussian"}, "must be a list, or a dict of named kernels"),
+        ({"kernels": [("gaussian", 0, 1)]}, r"expected a pair \(kernel, columns\)"),
         ({"method": "mkl"}, "method = 'mkl' is unknown"),
         ({"p": 0.5}, "p = 0.5 must be >= 1"),
         ({"lam": 1.0}, "lam = 1.0 must be between"),
         ({"tol": 0.0}, "tol = 0.0 must be > 0"),
         ({"max_iter": 0}, "max_iter = 0 must be >= 1"),
-        ({"estimator": KernelFisher(), "method": "simplemkl"}, "KernelFisher minimises none"),
-        ({"estimator": KernelMachine(penalty="norm"), "method": "lp"}, "KernelMachine minimises none"),
-        ({"estimator": ImportVectorMachine(), "method": "lp"}, "ImportVectorMachine minimises none"),
-        ({"estimator": KernelRidge(), "method": "easymkl"}, "'easymkl' is for classes"),
-        ({"method": "alternate"}, "'alternate' is for estimators that find clusters"),
-        *(({"kernels": ["sigmoid", "gaussian"], "method": m}, "under sigmoid .* KreinSVC") for m in ("lp", "easymkl")),
+        ({"estimator": KernelFisher(), "method": "simplemkl"}, "a fixed squared penalty; KernelFisher does not"),
+        ({"estimator": KernelMachine(penalty="norm"), "method": "lp"}, "squared penalty; KernelMachine does not"),
+        ({"estimator": ImportVectorMachine(), "method": "lp"}, "a fixed squared penalty; ImportVectorMachine does not"),
+        ({"estimator": KernelRidge(), "method": "easymkl"}, "'easymkl' needs class labels"),
+        ({"method": "alternate"}, "'alternate' needs a clustering estimator"),
+        *(({"kernels": ["sigmoid", "gaussian"], "method": m}, r"sigmoid\. .* KreinSVC") for m in ("lp", "easymkl")),
         ({"estimator": KernelCCA()}, r"samples of each of its views\. Learn a kernel for each"),
         ({"estimator": KernelICA()}, "values of its components; give it one kernel"),
         ({"estimator": KernelDimensionReduction()}, "projections of the samples"),
-        ({"estimator": MultitaskSVC(task=0)}, "apart from their tasks; use task=None"),
+        ({"estimator": MultitaskSVC(task=0)}, "samples without their tasks; use task=None"),
     ],
 )
 def test_bad_parameters(parameters, words) -> None:
@@ -661,7 +661,7 @@ def test_missing_targets_and_useless_weights() -> None:
         MultipleKernel(SVC(), TWO).fit(X)
     with pytest.raises(ValueError, match="requires y"):
         MultipleKernel(KernelPCA(2), TWO, method="alignf").fit(X)
-    with pytest.raises(TypeError, match="KernelPCA has no use for sample_weight"):
+    with pytest.raises(TypeError, match="KernelPCA does not accept sample_weight"):
         MultipleKernel(KernelPCA(2), TWO).fit(X, sample_weight=np.ones(60))
     with pytest.raises(ValueError, match="one class"):
         MultipleKernel(SVC(), TWO).fit(X, np.zeros(60))

@@ -185,7 +185,7 @@ def test_alphas_are_what_leave_one_out_chooses_from(outputs):
     model = MultitaskKernelRidge("loo", alphas=[0.3, 0.03], kernel=Gaussian(), coupling=0.5).fit(X, Y)
     assert model.errors_.shape == (1, 2) and model.alpha_ in (0.3, 0.03)
     for alpha, coupling in (("loo", "learned"), ("marginal_likelihood", 0.5)):
-        with pytest.raises(ValueError, match=f"alpha = '{alpha}' does not go with coupling = {coupling!r}"):
+        with pytest.raises(ValueError, match=f"alpha = '{alpha}' does not work with coupling = {coupling!r}"):
             MultitaskKernelRidge(alpha, coupling=coupling).fit(X, Y)
 
 
@@ -414,7 +414,7 @@ def test_classes_that_are_rare_everywhere_make_no_tasks_alike():
 
 def test_classes_with_one_sample_in_each_task_are_not_judged():
     X, task, y = np.random.default_rng(0).normal(size=(6, 2)), np.repeat([0, 1], 3), np.tile([0, 1, 2], 2)
-    with pytest.warns(UserWarning, match="no class has two samples in a task; the tasks are kept apart"):
+    with pytest.warns(UserWarning, match="no class has two samples in a task; the tasks are treated as"):
         model = MultitaskSVC(kernel="gaussian", task=2).fit(np.c_[X, task], y)
     assert model.share_ == 0 and not hasattr(model, "scores_")
     # two samples of a class are dealt to two folds, and one that is alone is in none
@@ -476,17 +476,21 @@ def test_refusals(estimator):
 
     refused(ValueError, "coupling = 2 must be >= 0 and <= 1", coupling=2)
     refused(ValueError, "coupling = 'some' is unknown", coupling="some")
-    refused(ValueError, "coupling of shape .* must be 6 × 6", coupling=np.eye(2), task=0)
+    refused(ValueError, r"coupling has shape .*, expected \(6, 6\)", coupling=np.eye(2), task=0)
     refused(ValueError, "coupling is not positive semidefinite", coupling=-np.eye(6), task=0)
     refused(ValueError, "rank = 0 must be >= 1", rank=0)
-    refused(ValueError, "task = 7 is no column of X, which has 3", task=7)
-    refused(ValueError, "task = 'who' is no column", task="who")
-    refused(TypeError, "task = 'pairs' needs X as a list of pairs", task="pairs")
+    refused(ValueError, "task = 7 is not one of the 3 columns of X", task=7)
+    refused(ValueError, "task = 'who' is not one of the 3 columns", task="who")
+    refused(TypeError, r"task = 'pairs' needs X as a list of \(sample, task\) pairs", task="pairs")
     refused(ValueError, "the tasks contains missing labels", (X, [None] * 6), task="pairs")
     refused(ValueError, "X has 6 samples and 5 tasks", (X, list("abcde")), task="pairs")
-    refused(TypeError, "the tasks are labels of several types", (X, np.array([1, "a"] * 3, dtype=object)), task="pairs")
+    refused(
+        TypeError, "the tasks have labels of several types", (X, np.array([1, "a"] * 3, dtype=object)), task="pairs"
+    )
     refused(ValueError, ".* for each sample", X, np.stack([y, 1 - y], axis=1), task=0)
-    refused(ValueError, "kernel = 'precomputed' knows no tasks", np.c_[np.eye(6), y], task=-1, kernel="precomputed")
+    refused(
+        ValueError, "kernel = 'precomputed' does not support tasks", np.c_[np.eye(6), y], task=-1, kernel="precomputed"
+    )
     refused(ValueError, "the kernel .* choose a positive definite one", kernel="power(1.0)")
 
 
@@ -494,7 +498,7 @@ def test_more_refusals():
     X = np.zeros((2, 1))
     with pytest.raises(ValueError, match="alpha = 0 must be > 0"):
         MultitaskKernelRidge(0).fit(X, [0, 1])
-    with pytest.raises(ValueError, match="y holds NaN alone"):
+    with pytest.raises(ValueError, match="all entries of y are NaN"):
         MultitaskKernelRidge().fit(X, np.full((2, 2), np.nan))
     with pytest.raises(ValueError, match="cv = 1 must be >= 2"):
         MultitaskSVC(cv=1).fit(X, [0, 1])
@@ -562,7 +566,7 @@ def test_tables_of_any_form(model):
             fitted = clone(model).set_params(task=task).fit(sample, y)
             for new in forms:
                 np.testing.assert_allclose(fitted.predict(new), first, atol=1e-4)
-    with pytest.raises(TypeError, match=f"^{type(model).__name__}: X is a LazyFrame, which holds no values; collect"):
+    with pytest.raises(TypeError, match=f"^{type(model).__name__}: X is a LazyFrame without values; collect it"):
         clone(model).set_params(task="t").fit(frames[-1].lazy(), y)
 
 

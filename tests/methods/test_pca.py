@@ -351,7 +351,8 @@ def test_indefinite_is_refused():
         KernelPCA(kernel="precomputed").fit(K)
     with pytest.raises(ValueError, match="it is indefinite"):
         KernelPCA(3, kernel="precomputed").fit(-features(Gaussian()(X)))
-    with pytest.warns(IndefiniteKernelWarning, match="lie in no space"), pytest.raises(ValueError, match="indefinite"):
+    warned = pytest.warns(IndefiniteKernelWarning, match="do not lie in a feature space")
+    with warned, pytest.raises(ValueError, match="indefinite"):
         KernelPCA(kernel="sigmoid", gamma=1.0).fit(X)
 
 
@@ -365,7 +366,7 @@ def test_indefinite_is_refused():
         ({"eigen_solver": "lanczos"}, "eigen_solver = 'lanczos'"),
         ({"iterated_power": -1}, "iterated_power = -1 must be >= 0, or 'auto'"),
         ({"iterated_power": "a"}, "iterated_power = 'a' must be an integer >= 0, or 'auto'"),
-        ({"kernel": Gaussian(), "gamma": 2.0}, "gamma = 2.0 has no meaning"),
+        ({"kernel": Gaussian(), "gamma": 2.0}, "gamma = 2.0 does not apply to kernel"),
     ],
 )
 def test_bad_parameters(parameters, message):

@@ -118,7 +118,7 @@ def test_one_target_is_least_squares_in_a_krylov_space() -> None:
 
 def test_all_components_are_least_squares() -> None:
     """Of a kernel with four features nothing is left after four components."""
-    with pytest.warns(UserWarning, match="KernelPLS: n_components = 9, but after 4 nothing is left"):
+    with pytest.warns(UserWarning, match="KernelPLS: n_components = 9, but nothing .* is left after 4"):
         model = KernelPLS(9, "linear").fit(X, TWO)
     assert model.n_components_ == 4
     A = np.column_stack([np.ones(n), X])
@@ -130,7 +130,7 @@ def test_a_target_in_the_span_of_one_score_ends_the_search() -> None:
     """The first score function of y as target: of the linear kernel on uncorrelated columns it is fitted at once."""
     A = np.linalg.qr(X - X.mean(axis=0))[0]
     y = A @ np.array([1.0, -2.0, 0.5, 3.0])
-    with pytest.warns(UserWarning, match="after 1 nothing is left of y"):
+    with pytest.warns(UserWarning, match="nothing of y .* is left after 1"):
         model = KernelPLS(3, "linear").fit(A, y)
     np.testing.assert_allclose(model.predict(A), y, atol=1e-12)
 

@@ -234,11 +234,11 @@ def test_queries_that_make_no_sense():
         model.scores(np.full(120, np.nan))
     with pytest.raises(TypeError, match="give numbers"):
         model.scores(["a"] * 120)
-    with pytest.raises(ValueError, match="graph = 3 chooses links, but X is sparse and a graph; give None"):
+    with pytest.raises(ValueError, match="graph = 3 does not apply to a sparse X, which is a graph itself; use None"):
         ManifoldRanking("precomputed", graph=3).fit(csr_array(np.ones((4, 4))))
 
 
 def test_scores_of_new_points_need_queries():
     model = ManifoldRanking().fit(np.eye(8))
-    with pytest.raises(ValueError, match="ManifoldRanking: fit was called without y, so that there are no scores"):
+    with pytest.raises(ValueError, match="ManifoldRanking: fit was called without y, so there are no scores"):
         model.score_samples(np.eye(8))

@@ -196,7 +196,7 @@ def test_sizes_without_a_square_are_refused() -> None:
         RelevanceVectorMachine(KERNEL).fit(X, 1e300 * y)
     with pytest.raises(ValueError, match=r"kernel matrix is of size .e-1"):
         RelevanceVectorMachine("linear").fit(1e-100 * X, y)
-    with pytest.raises(ValueError, match=r"noise_variance = 1\.0 is no noise"):
+    with pytest.raises(ValueError, match=r"noise_variance = 1\.0 is out of range for y"):
         RelevanceVectorMachine(KERNEL, noise_variance=1.0).fit(X, 1e100 * y)
 
 

@@ -174,7 +174,7 @@ def test_closer_to_the_truth_under_contamination(loss, share) -> None:
         ({"tuning": (1, 2, 3)}, ValueError, "must be one number for 'huber'"),
         ({"tuning": 1.0, "loss": "hampel"}, ValueError, "must be three numbers"),
         ({"tuning": (3, 2, 1), "loss": "hampel"}, ValueError, "Hampel: b = 2.0 must be >= 3"),
-        ({"tuning": (0.1, 0.2, 0.3), "loss": "hampel"}, ValueError, "trusts no sample"),
+        ({"tuning": (0.1, 0.2, 0.3), "loss": "hampel"}, ValueError, "gives every sample weight zero"),
         ({"tol": 0}, ValueError, "tol = 0 must be > 0"),
         ({"max_iter": 0}, ValueError, "max_iter = 0"),
     ],

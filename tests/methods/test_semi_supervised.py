@@ -212,7 +212,7 @@ def test_errors():
     X, y, _ = moons()
     with pytest.raises(ValueError, match="y holds no label"):
         SemiSupervised(SVC()).fit(X, np.full(120, -1))
-    with pytest.raises(ValueError, match="if -1 is a class and no missing label"):
+    with pytest.raises(ValueError, match="if -1 is a class and not a missing label"):
         SemiSupervised(SVC()).fit(X, 2 * y - 1)
     with pytest.raises(ValueError, match="X has 120 samples and y has shape"):
         SemiSupervised(SVC()).fit(X, y[:-1])

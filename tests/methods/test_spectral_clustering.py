@@ -164,7 +164,7 @@ def test_parts_without_links_are_the_clusters():
     A = np.kron(np.eye(3), np.ones((4, 4)))
     for assign_labels in ("kmeans", "discretize", "cluster_qr"):
         model = SpectralClustering(3, affinity="precomputed", assign_labels=assign_labels, random_state=0)
-        with pytest.warns(UserWarning, match="not fully connected: it has 3 parts"):
+        with pytest.warns(UserWarning, match="not fully connected: it has 3 connected components"):
             model.fit(A)
         assert adjusted_rand_score(model.labels_, np.repeat(range(3), 4)) == 1
         np.testing.assert_allclose(model.eigenvalues_, 1)
@@ -295,7 +295,7 @@ def test_isolated_points():
 def test_isolated_vertices_of_a_sparse_graph():
     A = np.zeros((9, 9))
     A[:4, :4] = A[4:8, 4:8] = 1
-    with pytest.warns(UserWarning, match="1 samples"), pytest.warns(UserWarning, match="not fully connected.* 2 parts"):
+    with pytest.warns(UserWarning, match="1 samples"), pytest.warns(UserWarning, match="not fully.* 2 connected"):
         labels = SpectralClustering(2, affinity="precomputed", random_state=0).fit_predict(csr_array(A))
     assert labels[8] == -1 and adjusted_rand_score(labels[:8], np.repeat([0, 1], 4)) == 1
     with pytest.raises(ValueError, match="only 0 of 5 samples have affinity"):

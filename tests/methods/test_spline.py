@@ -442,7 +442,7 @@ def test_is_an_estimator():
     [
         ({"alpha": 0}, "alpha = 0 must be > 0"),
         ({"alpha": "aic"}, "alpha = 'aic' must be a finite number > 0, or 'gcv'"),
-        ({"alpha": 1.0, "df": 5}, "exclude each other"),
+        ({"alpha": 1.0, "df": 5}, "are mutually exclusive"),
         ({"df": 1.5}, "df = 1.5 must lie between order = 2 and the 60 distinct x"),
         ({"alpha": 1e-200}, "must be >= 1e-100, which interpolates"),
         ({"order": 0}, "order = 0"),

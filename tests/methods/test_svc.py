@@ -173,7 +173,7 @@ def test_a_cache_of_one_percent_gives_the_same_optimum() -> None:
 
 
 def test_a_centred_gram_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"gram = Centered\(.*\) is not for these machines"):
+    with pytest.raises(ValueError, match=r"gram = Centered\(.*\) is not supported, since centring"):
         SVC(gram=Centered()).fit(NOISY, y)
 
 
@@ -301,7 +301,7 @@ def test_unscaled_data_do_not_fool_single_precision() -> None:
     [
         ({"C": -1.0}, "C = -1.0 must be > 0"),
         ({"gamma": "median"}, "gamma = 'median' must be a finite number >= 0, or 'scale', or 'auto'"),
-        ({"kernel": Gaussian(), "gamma": 1.0}, "gamma = 1.0 has no meaning"),
+        ({"kernel": Gaussian(), "gamma": 1.0}, "gamma = 1.0 does not apply to kernel"),
         ({"tol": 0.0}, "tol = 0.0 must be > 0"),
         ({"cache_size": 0}, "cache_size = 0 must be > 0"),
         ({"decision_function_shape": "both"}, "decision_function_shape = 'both' is unknown"),
@@ -454,12 +454,12 @@ def test_budget_of_zero_is_the_hard_margin() -> None:
     hard = SVC(C=np.inf, kernel="linear", tol=EXACT).fit(X[first], y[first])
     assert np.array_equal(budget.dual_coef_, hard.dual_coef_)
     assert np.array_equal(budget.C_, [np.inf])
-    with pytest.raises(ValueError, match="budget = 0 asks for a hard margin, but 1 against 2 is not separable"):
+    with pytest.raises(ValueError, match="budget = 0 requires a hard margin, but 1 against 2 is not separable"):
         SVC(budget=0, kernel="linear").fit(NOISY, y)
 
 
 def test_budgets_that_cannot_be() -> None:
-    with pytest.raises(ValueError, match=r"budget = 100 leaves 1 against 2 to a constant, .* sum to 100; lower it"):
+    with pytest.raises(ValueError, match=r"budget = 100 is met for 1 against 2 by a constant, .* sum to 100; lower it"):
         SVC(budget=100).fit(A2, y[TWO])
     light, heavy = W2[S2 < 0].sum(), W2[S2 > 0].sum()
     ends = [
@@ -470,7 +470,7 @@ def test_budgets_that_cannot_be() -> None:
     ]
     for settings, end in ends:
         power = 2 if "loss" in settings else 1
-        with pytest.raises(ValueError, match=r"leaves .* to a constant"):
+        with pytest.raises(ValueError, match=r"is met for .* by a constant"):
             SVC(budget=1.0001 * end, **settings).fit(A2, S2, W2)
         model = SVC(budget=0.999 * end, tol=1e-6, **settings).fit(A2, S2, W2)
         assert losses(model, A2, S2, W2, power) <= 0.999 * end
@@ -604,16 +604,16 @@ def test_one_against_the_rest_of_two_classes_is_the_binary_machine() -> None:
         ({"multi_class": "all"}, "multi_class = 'all' is unknown"),
         ({"budget": -1.0}, "budget = -1.0 must be >= 0"),
         ({"budget": np.inf}, "budget = inf must be a finite number >= 0"),
-        ({"budget": 1.0, "C": 2.0}, "C = 2.0 has no meaning beside budget; leave it out"),
-        ({"budget": 1.0, "checkpoint": "file"}, "checkpoint = 'file' has no meaning beside budget"),
+        ({"budget": 1.0, "C": 2.0}, "C = 2.0 does not apply with budget; omit it"),
+        ({"budget": 1.0, "checkpoint": "file"}, "checkpoint = 'file' does not apply with budget"),
         ({"C": np.inf, "loss": "squared_hinge"}, "C = inf, a hard margin, has no loss; leave loss at 'hinge'"),
         ({"budget": 0.0, "loss": "squared_hinge"}, "budget = 0, a hard margin, has no loss; leave loss at 'hinge'"),
-        ({"multi_class": "kbb", "loss": "squared_hinge"}, "multi_class = 'kbb' goes without loss; use 'ovo' or 'ovr'"),
-        ({"multi_class": "kbb", "budget": 3.0}, "multi_class = 'kbb' goes without budget"),
-        ({"multi_class": "crammer_singer", "calibration": "cv"}, "'crammer_singer' goes without calibration"),
-        ({"multi_class": "crammer_singer", "probability": True}, "'crammer_singer' goes without calibration"),
+        ({"multi_class": "kbb", "loss": "squared_hinge"}, "multi_class = 'kbb' does not support loss; use 'ovo' or 'ovr'"),
+        ({"multi_class": "kbb", "budget": 3.0}, "multi_class = 'kbb' does not support budget"),
+        ({"multi_class": "crammer_singer", "calibration": "cv"}, "'crammer_singer' does not support calibration"),
+        ({"multi_class": "crammer_singer", "probability": True}, "'crammer_singer' does not support calibration"),
         ({"multi_class": "kbb", "C": np.inf}, "C = inf needs multi_class='ovo' or 'ovr'"),
-        ({"multi_class": "kbb", "kernel": Power(1.0)}, r"CPD\(1\), and with multi_class = 'kbb' no offset is free"),
+        ({"multi_class": "kbb", "kernel": Power(1.0)}, r"CPD\(1\), but with multi_class = 'kbb' the offset is penalised"),
         ({"calibration": "platt"}, "calibration = 'platt' is unknown; choose one of None, 'cv'"),
         ({"time_budget": 0.0}, "time_budget = 0.0 must be > 0"),
     ],

@@ -240,11 +240,11 @@ def test_held_out_scores_are_those_of_machines_without_the_fold(settings) -> Non
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"C": 1.0, "nu": 0.2}, "nu = 0.2 and C = 1.0 are two forms; give one of them"),
-        ({"delta": 0.9}, "delta = 0.9 belongs to the hinge form; give C as well"),
+        ({"C": 1.0, "nu": 0.2}, "nu = 0.2 and C = 1.0 are mutually exclusive; pass only one"),
+        ({"delta": 0.9}, "delta = 0.9 applies to the hinge form only; pass C too"),
         ({"C": -1.0}, "C = -1.0 must be > 0"),
         ({"calibration": "platt"}, "calibration = 'platt' is unknown; choose one of None, 'cv'"),
-        ({"C": 1.0, "kernel": Power(1.0)}, r"CPD\(1\); leave C out, for the ν form"),
+        ({"C": 1.0, "kernel": Power(1.0)}, r"CPD\(1\); omit C, to use the ν form"),
     ],
     ids=str,
 )
@@ -256,7 +256,7 @@ def test_bad_parameters_of_the_one_class_machine(settings, message) -> None:
 def test_p_values_need_calibration_and_two_samples() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'p_values'"):
         OneClassSVM().fit(X).p_values(X)
-    with pytest.raises(ValueError, match="there is one only"):
+    with pytest.raises(ValueError, match="needs at least two samples, but there is one"):
         OneClassSVM(calibration="cv").fit(X[:1])
     assert OneClassSVM(calibration="cv").fit(X[:2]).p_values(X[:2]).shape == (2,)
 
@@ -310,7 +310,7 @@ def test_gamma_scale_in_any_unit(factor: float) -> None:
     """The lengthscale is a number where gamma is none; as a factor of products, gamma must be one."""
     plain, other = SVR().fit(SMALL_X, SMALL_X[:, 0]), SVR().fit(factor * SMALL_X, SMALL_X[:, 0])
     assert np.allclose(other.predict(factor * SMALL_X), plain.predict(SMALL_X), rtol=1e-6)
-    with pytest.raises(ValueError, match=r"SVR: gamma = 'scale' is no floating-point number .*scale the data"):
+    with pytest.raises(ValueError, match=r"SVR: gamma = 'scale' overflows or underflows, .*scale the data"):
         SVR(kernel="sigmoid").fit(factor * SMALL_X, SMALL_X[:, 0])
 
 
@@ -325,7 +325,7 @@ def test_gamma_scale_in_single_precision() -> None:
 @pytest.mark.parametrize(
     ("model", "scale", "words"),
     [
-        (SVR(kernel="poly"), 2.0**-520, "SVR: gamma = 'scale' is no floating-point number"),
+        (SVR(kernel="poly"), 2.0**-520, "SVR: gamma = 'scale' overflows or underflows"),
         (NuSVR(kernel="1e-320*linear"), 1.0, r"NuSVR: the kernel .* has values up to .*e-3.*; scale"),
     ],
     ids=["variance", "kernel"],

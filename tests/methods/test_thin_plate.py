@@ -281,7 +281,7 @@ def test_pickles():
     [
         ({"order": 1}, "order = 1 must be >= 2"),
         ({"alpha": -1.0}, "alpha = -1.0 must be > 0"),
-        ({"alpha": "reml", "df": 9}, "exclude each other"),
+        ({"alpha": "reml", "df": 9}, "are mutually exclusive"),
         ({"df": 2.0}, "df = 2.0 must lie between the 3 free polynomials"),
         ({"order": 9}, "needs at least 46 samples"),
     ],

@@ -140,7 +140,7 @@ def test_refuses(ridge):
         BiasVarianceDisplay.from_bootstrap(ridge, X, b, values={}, ax=ax)
     with pytest.raises(ValueError, match="n_repeats = 1 must be >= 2"):
         BiasVarianceDisplay.from_bootstrap(ridge, X, b, values={"alpha": [1.0]}, n_repeats=1, ax=ax)
-    with pytest.raises(ValueError, match="give a regressor with one target"):
+    with pytest.raises(ValueError, match="pass a regressor with one target"):
         BiasVarianceDisplay.from_simulation(
             LogisticRegression(), lambda rng: (X, (b > 0).astype(str)), NEW, truth(NEW), values={"C": [1.0]}, ax=ax
         )

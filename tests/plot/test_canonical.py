@@ -70,17 +70,17 @@ def test_new_pairs_and_strings(views, model):
 
 def test_refuses(views, model):
     ax = Figure().subplots()
-    with pytest.raises(TypeError, match="KernelPCA has no canonical variables; give a fitted KernelCCA"):
+    with pytest.raises(TypeError, match="KernelPCA has no canonical variables; pass a fitted KernelCCA"):
         CanonicalDisplay.from_estimator(KernelPCA(), ax=ax)
-    with pytest.raises(TypeError, match="give a fitted KernelCCA"):
+    with pytest.raises(TypeError, match="pass a fitted KernelCCA"):
         CanonicalDisplay.from_estimator(KernelCCA(), ax=ax)
     with pytest.raises(ValueError, match="needs the training sample"):
         CanonicalDisplay.from_estimator(model, n_permutations=3, ax=ax)
-    with pytest.raises(ValueError, match="give both views"):
+    with pytest.raises(ValueError, match="pass both views"):
         CanonicalDisplay.from_estimator(model, views[0], ax=ax)
     with pytest.raises(ValueError, match="components = 3 must be >= 0 and <= 2"):
         CanonicalDisplay.from_estimator(model, components=(3,), ax=ax)
-    with pytest.raises(ValueError, match=r"colour has shape \(60,\) and type <U1; give a number for each of 60"):
+    with pytest.raises(ValueError, match=r"colour has shape \(60,\) and type <U1; pass a number for each of 60"):
         CanonicalDisplay.from_estimator(model, colour=["a"] * 60, ax=ax)
     three = KernelCCA(1).fit([views[0], views[1], views[0] ** 2])
     with pytest.raises(ValueError, match="the model has 3 views"):

@@ -122,7 +122,7 @@ def test_keywords(iris, ax):
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"estimator": object()}, TypeError, "object has no transform; give a transformer"),
+        ({"estimator": object()}, TypeError, "object has no transform; pass a transformer"),
         ({"components": (0, 2)}, ValueError, "components = 2 must be >= 0 and <= 1"),
         ({"components": [(0, 1, 1)]}, ValueError, "one component or a pair"),
         ({"contours": True}, ValueError, "needs data of two columns"),

@@ -247,7 +247,7 @@ def test_says_which_extra_brings_matplotlib(moons, monkeypatch):
     ("change", "error", "message"),
     [
         ({"estimator": LinearRegression()}, TypeError, "LinearRegression is a regressor"),
-        ({"estimator": SVC}, TypeError, "does not predict classes; give a fitted classifier"),
+        ({"estimator": SVC}, TypeError, "does not predict classes; pass a fitted classifier"),
         ({"estimator": KernelPCA()}, TypeError, r"KernelPCA\(\) does not predict classes"),
         ({"X": np.ones((80, 1))}, ValueError, "a plane needs points with two features"),
         ({"X": np.ones((0, 2)), "y": None}, ValueError, r"X has shape \(0, 2\); a plane needs points"),
@@ -257,7 +257,7 @@ def test_says_which_extra_brings_matplotlib(moons, monkeypatch):
         ({"features": (0, 0)}, ValueError, "two different columns"),
         ({"features": (0, 2)}, ValueError, "features = 2 must be >= 0 and <= 1"),
         ({"features": (0, "age")}, ValueError, "X has no column 'age'"),
-        ({"y": np.full(80, 7)}, ValueError, r"y holds .*7.*, which is not among the classes \[0, 1\]"),
+        ({"y": np.full(80, 7)}, ValueError, r"y contains .*7.*, which is not one of the classes \[0, 1\]"),
         ({"resolution": 1}, ValueError, "resolution = 1 must be >= 2"),
         ({"padding": -1}, ValueError, "padding = -1 must be >= 0"),
         ({"margins": "yes"}, ValueError, "margins = 'yes' is unknown"),

@@ -100,9 +100,9 @@ def test_equal_weights_in_the_plane(cloud):
 
 def test_refuses(line):
     ax = Figure().subplots()
-    with pytest.raises(TypeError, match=r"KernelPCA has no weights_ .*give a fitted KernelDensity"):
+    with pytest.raises(TypeError, match=r"KernelPCA has no weights_ .*pass a fitted KernelDensity"):
         DensityDisplay.from_estimator(KernelPCA(), ax=ax)
-    with pytest.raises(ValueError, match="the density has 3 dimensions; one or two can be drawn"):
+    with pytest.raises(ValueError, match="the density has 3 dimensions; only one or two can be drawn"):
         DensityDisplay.from_estimator(KernelDensity().fit(np.eye(3)), ax=ax)
     with pytest.raises(ValueError, match=r"influence has shape \(1,\); expected points of shape \(p, 1\)"):
         DensityDisplay.from_estimator(KernelDensity().fit(line), influence=[0.0], ax=ax)

@@ -130,7 +130,7 @@ def test_refuses(data, ax, change, message):
 
 
 def test_refuses_estimators_without_kernel(data, ax):
-    with pytest.raises(TypeError, match="SVC has no kernel_; give a fitted estimator of mercer"):
+    with pytest.raises(TypeError, match="SVC has no kernel_; pass a fitted estimator of mercer"):
         GramDisplay.from_estimator(TheirSVC().fit(*data), data[0], ax=ax)
 
 

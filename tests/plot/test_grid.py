@@ -132,8 +132,8 @@ def test_options(results):
     ("change", "options", "message"),
     [
         ({}, {"score": "mean_test_f1"}, "no score = 'mean_test_f1'; it has mean_test_score"),
-        ({}, {"y": "degree"}, "'degree' fits 0 parameters of the search, which has C, gamma"),
-        ({"param_svc__C": np.ones(143)}, {}, "'C' fits 2 parameters"),
+        ({}, {"y": "degree"}, "'degree' matches 0 parameters of the search, which has C, gamma"),
+        ({"param_svc__C": np.ones(143)}, {}, "'C' matches 2 parameters"),
         ({"param_gamma": np.array(["scale"] * 143)}, {}, "gamma must have positive values"),
         ({"param_gamma": np.arange(143)}, {}, "gamma must have positive values"),
         ({"param_gamma": np.ones(143)}, {}, "at least two values of C and of gamma"),
@@ -146,5 +146,5 @@ def test_refuses(results, change, options, message):
 
 
 def test_refuses_the_search_itself():
-    with pytest.raises(TypeError, match="object is not a dict; give cv_results_ of a search"):
+    with pytest.raises(TypeError, match="object is not a dict; pass cv_results_ of a search"):
         GridDisplay.from_cv_results(object())

@@ -106,7 +106,7 @@ def test_violators_where_they_are_recorded(ax):
 
 def test_refuses(moons, ax):
     X, y = moons[0][:60], moons[1][:60]
-    with pytest.raises(TypeError, match="KernelRidge has no history; give a fitted estimator with an iterative solver"):
+    with pytest.raises(TypeError, match="KernelRidge has no history; pass a fitted estimator with an iterative solver"):
         HistoryDisplay.from_estimator(KernelRidge().fit(X, y), ax=ax)
     with pytest.raises(TypeError, match="the solver of this KernelMachine records no history"):
         HistoryDisplay.from_estimator(KernelMachine(loss="squared").fit(X, X[:, 0]), ax=ax)

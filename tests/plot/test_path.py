@@ -132,7 +132,7 @@ def test_other_estimators_that_choose(ax):
 
 
 def test_refuses(ax):
-    with pytest.raises(TypeError, match="SVC has no path; give a fitted KernelRidgeCV"):
+    with pytest.raises(TypeError, match="SVC has no path; pass a fitted KernelRidgeCV"):
         PathDisplay.from_estimator(SVC(), ax=ax)
-    with pytest.raises(TypeError, match="list is not a path; give a result of svm_path"):
+    with pytest.raises(TypeError, match="list is not a path; pass a result of svm_path"):
         PathDisplay.from_path([1, 2], ax=ax)

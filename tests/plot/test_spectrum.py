@@ -100,7 +100,7 @@ def test_panels(X):
 def test_refuses(X):
     with pytest.raises(ValueError, match="panels = 'all' is unknown"):
         SpectrumDisplay.from_kernel("gaussian", X, panels=["all"], ax=Figure().subplots())
-    with pytest.raises(ValueError, match="not all zero, as they are if all samples are equal"):
+    with pytest.raises(ValueError, match="not all zero; they are zero if all samples are equal"):
         SpectrumDisplay.from_kernel("gaussian", np.zeros((4, 1)))
     with pytest.raises(ValueError, match="not all zero"):
         SpectrumDisplay(eigenvalues=[0.0, 0.0])

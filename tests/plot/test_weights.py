@@ -43,7 +43,7 @@ def test_a_list_has_the_kernels_as_names():
 
 
 def test_refuses():
-    with pytest.raises(TypeError, match="SVC has no weights_ and no alignments_ and no names_; give a fitted Multiple"):
+    with pytest.raises(TypeError, match="SVC has no weights_ and no alignments_ and no names_; pass a fitted Multiple"):
         WeightsDisplay.from_estimator(SVC())
     with pytest.raises(ValueError, match="1 names for weights"):
         WeightsDisplay(weights=[1.0, 2.0], names=["a"])

@@ -72,7 +72,7 @@ def test_other_data_show_their_values(ax):
 def test_refuses(ax):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20, 1))
-    with pytest.raises(TypeError, match="has no witness of two samples; give a result of mmd_test"):
+    with pytest.raises(TypeError, match="has no witness of two samples; pass a result of mmd_test"):
         WitnessDisplay.from_test(hsic_test(X, X, random_state=0), ax=ax)
     with pytest.raises(TypeError, match="float is not a test result"):
         WitnessDisplay.from_test(0.3, ax=ax)

@@ -588,7 +588,7 @@ def test_errors_say_what_is_wrong():
         ({"cv": 1}, "report: cv = 1"),
         ({"cv": "five"}, "Expected `cv`"),
         ({"groups": [1, 2]}, "groups has 2 entries for 150 samples"),
-        ({"groups": np.zeros(150)}, "groups has one group"),
+        ({"groups": np.zeros(150)}, "groups has only one group"),
     ],
 )
 def test_folds_that_there_are_not(options, message):
@@ -679,7 +679,7 @@ def _try(estimator):
     found = report(estimator, X, y, cv=2)
     page = check_page(found)
     assert type(estimator).__name__ in page.text
-    assert "in a fit without one fold" not in page.text
+    assert "in a fit with one fold left out" not in page.text
     if kind in ("classifier", "regressor", "density", "outliers"):
         assert page.row("this model")
 

@@ -151,7 +151,7 @@ def test_the_matrix_is_built_once_for_all_candidates(estimator, monkeypatch):
         ({"n_clusters": [1, 2]}, ValueError, "n_clusters = 1 must be >= 2"),
         ({"n_clusters": []}, TypeError, "n_clusters = None must be an integer"),
         ({"n_clusters": range(2, 41), "method": "eigengap"}, ValueError, "goes up to 40"),
-        ({"n_clusters": range(2, 40), "method": "stability"}, ValueError, "too many for parts of 32 of 40"),
+        ({"n_clusters": range(2, 40), "method": "stability"}, ValueError, "too many for subsamples of 32 of 40"),
         ({"method": "stability", "n_resamples": 1}, ValueError, "n_resamples = 1 must be >= 2"),
         ({"method": "stability", "fraction": 1.0}, ValueError, "fraction = 1.0 must be < 1"),
         ({"method": "stability", "fraction": 0.3}, ValueError, "fraction = 0.3 must be > 0.5"),

@@ -119,8 +119,8 @@ def test_more_components_than_there_are():
         ({"kernels": []}, "is empty"),
         ({"cv": 1}, "cv = 1"),
         ({"criterion": "downstream"}, "needs y and downstream"),
-        ({"kernels": ["precomputed"]}, "is a matrix without samples"),
-        ({"kernels": [Delta()]}, "shuffled columns"),
+        ({"kernels": ["precomputed"]}, "has no samples; pass samples X"),
+        ({"kernels": [Delta()]}, "shuffles columns and needs a NumPy array"),
         ({"X": CIRCLES[0][:, :1]}, "at least two"),
     ],
 )
@@ -133,5 +133,5 @@ def test_refusals(settings, message):
 def test_wrong_estimators():
     with pytest.raises(TypeError, match="must be a KernelPCA"):
         choose_components(PCA(), CIRCLES[0])
-    with pytest.raises(ValueError, match="another space for each half"):
+    with pytest.raises(ValueError, match="a different space for each half"):
         choose_components(KernelPCA(gram=RandomFeatures(20)), CIRCLES[0], kernels=["gaussian"], criterion="stability")

@@ -301,27 +301,27 @@ def test_refusals() -> None:
         expected_loss(KernelRidge(alpha=0.0, kernel="linear"), X, y)
     with pytest.raises(ValueError, match="does not suit KernelRidge; use 'closed_form'"):
         expected_loss(KernelRidge(), X, y, "newton")
-    with pytest.raises(ValueError, match="is not one for KernelRidge"):
+    with pytest.raises(ValueError, match="does not apply to KernelRidge"):
         expected_loss(KernelRidge(), X, y, loss="zero_one")
     with pytest.raises(ValueError, match="needs probabilities"):
         expected_loss(SVC(), X, LABELS, loss="log")
     with pytest.raises(ValueError, match="needs predict_proba"):
         expected_loss(SVC(), X, LABELS, "kfold", "log")
-    with pytest.raises(ValueError, match="goes through all samples"):
+    with pytest.raises(ValueError, match="the fit interpolates the samples"):
         expected_loss(KernelInterpolator(Gaussian(0.4)), X, y, "gcv")
     with pytest.raises(ValueError, match="estimates loss = 'squared'"):
         expected_loss(KernelRidge(), X, y, "gcv", "absolute")
-    with pytest.raises(ValueError, match="its loss is no log-likelihood"):
+    with pytest.raises(ValueError, match="its loss is not a log-likelihood"):
         expected_loss(KernelMachine("huber"), X, y, "gic")
     with pytest.raises(ValueError, match="method = 'loo' is unknown"):
         expected_loss(KernelRidge(), X, y, "loo")
     with pytest.raises(ValueError, match="couples samples"):
         expected_loss(KernelRidge(), X, y, loss=as_loss("cox"))
-    with pytest.raises(ValueError, match="no meaning for method = 'closed_form'"):
+    with pytest.raises(ValueError, match="do not apply to method = 'closed_form'"):
         expected_loss(KernelRidge(), X, y, "closed_form", cv=3)
     with pytest.raises(ValueError, match="X has one sample"):
         expected_loss(KernelRidge(), X[:1], y[:1])
-    with pytest.raises(ValueError, match="compares targets and predictions of one shape"):
+    with pytest.raises(ValueError, match="needs targets and predictions of the same shape"):
         expected_loss(KernelMachine("poisson", kernel=K), X, np.column_stack([COUNTS, np.ones(N)]), loss="squared")
 
 
@@ -414,10 +414,10 @@ def test_pipelines_pass_weights_to_their_last_step() -> None:
 def test_a_class_that_folds_may_miss() -> None:
     rare = np.where(np.arange(N) == 7, "odd", LABELS)
     for estimator in (LogisticRegression(), KernelLogisticRegression(K, alpha=0.3)):
-        with pytest.raises(ValueError, match="class 'odd' has so few samples"):
+        with pytest.raises(ValueError, match="class 'odd' has no samples left in one of the fits"):
             expected_loss(estimator, X, rare, "refit", "log")
         assert expected_loss(estimator, X, rare, "refit").values[7] == 1
-    with pytest.raises(ValueError, match="without sample 7 all are of one class, 'many'"):
+    with pytest.raises(ValueError, match="without sample 7 only one class is left, 'many'"):
         expected_loss(KernelLogisticRegression(K), X, np.where(np.arange(N) == 7, "one", "many"))
 
 

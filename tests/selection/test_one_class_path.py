@@ -231,7 +231,7 @@ def test_the_solver_repairs_a_state_that_is_not_optimal():
 
 def test_a_path_that_is_too_long_is_left_with_a_warning(monkeypatch):
     monkeypatch.setattr(MODULE, "LONGEST", 0.1)
-    with pytest.warns(ConvergenceWarning, match="the path was left at lambda"):
+    with pytest.warns(ConvergenceWarning, match="the path stopped at lambda"):
         part = one_class_path(X, gamma=0.5)
     monkeypatch.undo()
     whole = one_class_path(X, gamma=0.5)

@@ -181,9 +181,9 @@ def test_weights_and_precomputed_matrices():
         (Y, 1.0, {}, "must be a list of numbers"),
         (np.arange(120) % 3, [1.0], {}, "y holds 3 classes"),
         (Y, [1.0], {"fit_intercept": False}, "fit_intercept = False"),
-        (Y, [1.0], {"loss": "squared_hinge"}, "loss = 'squared_hinge' is not among the machines"),
-        (Y, [1.0], {"budget": 3.0}, "budget = 3.0 is not among the machines"),
-        (Y, [1.0], {"multi_class": "kbb"}, "multi_class = 'kbb' is not among the machines"),
+        (Y, [1.0], {"loss": "squared_hinge"}, "loss = 'squared_hinge' is not supported by the path"),
+        (Y, [1.0], {"budget": 3.0}, "budget = 3.0 is not supported by the path"),
+        (Y, [1.0], {"multi_class": "kbb"}, "multi_class = 'kbb' is not supported by the path"),
     ],
 )
 def test_refusals(y, C, params, message):

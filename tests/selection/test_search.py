@@ -711,7 +711,7 @@ def test_results_of_no_cell_are_refused(cells, tmp_path):
         }
     with path.open("wb") as stream:
         np.savez(stream, digest=_checkpoint._digest(content), **content)
-    with pytest.raises(ValueError, match=r"KernelSearchCV: checkpoint = .* holds results that are none of this search"):
+    with pytest.raises(ValueError, match=r"KernelSearchCV: checkpoint = .* holds results of a different search"):
         KernelSearchCV(SVC(), {"C": [1.0]}, cv=2, checkpoint=path).fit(X, LABELS)
 
 
@@ -731,7 +731,7 @@ def test_results_of_other_scores_are_refused(scores, tmp_path):
     content = {"marks": marks, "cells/json": np.array(json.dumps(cells))}
     with path.open("wb") as stream:
         np.savez(stream, digest=_checkpoint._digest(content), **content)
-    with pytest.raises(ValueError, match=r"KernelSearchCV: checkpoint = .* holds results that are none of this search"):
+    with pytest.raises(ValueError, match=r"KernelSearchCV: checkpoint = .* holds results of a different search"):
         search().fit(X, y)
 
 
@@ -818,5 +818,5 @@ def test_max_samples_refuses_what_it_cannot_use():
     with pytest.raises(ValueError, match="max_samples = 1 must be >= 2"):
         KernelSearchCV(SVC(), {"C": [1.0]}, max_samples=1).fit(X, LABELS)
     places = [(np.arange(10), np.arange(10, 20))]
-    with pytest.raises(ValueError, match="give a splitter"):
+    with pytest.raises(ValueError, match="pass a splitter"):
         KernelSearchCV(SVC(), {"C": [1.0]}, cv=places, max_samples=10).fit(X, LABELS)

@@ -403,7 +403,7 @@ def test_what_has_no_gradient_is_named(waves):
         KernelTuner(ridge(_Damped() + Gaussian(1.0))).fit(X, y)
     tuner = KernelTuner(ridge(_Damped() + Gaussian(1.0)), parameters=["alpha", "kernel__1__lengthscale"]).fit(X, y)
     assert tuner.best_estimator_.kernel.kernels[0].rate == 0.5
-    with pytest.raises(ValueError, match="'kernel__lengthscal' is none of those with a derivative"):
+    with pytest.raises(ValueError, match="'kernel__lengthscal' has no derivative"):
         KernelTuner(ridge(), parameters=["kernel__lengthscal"]).fit(X, y)
     with pytest.raises(TypeError, match="must be a list of names"):
         KernelTuner(ridge(), parameters="alpha").fit(X, y)

@@ -85,4 +85,17 @@ def test_small_sweeps_by_numpy_are_those_of_compiled_code():
     assert V.size <= _tridiagonal.SMALL
     np.testing.assert_allclose(_tridiagonal.swept(V, lower[0]), _tridiagonal._swept(V, lower[0]), rtol=1e-13)
     found = _tridiagonal.quadratic(V, lower, pivots)
-    np.testing.assert_allclose(found, _tridiagonal._quadratic(V, lower, pivots), rtol=1e-13)
+    compiled = np.empty_like(found)
+    _tridiagonal._quadratic(V, lower, pivots, compiled)
+    np.testing.assert_allclose(found, compiled, rtol=1e-13)
+
+
+def test_threads_share_the_vectors_of_a_sweep():
+    rng, n, alphas = np.random.default_rng(1), 450, np.geomspace(0.1, 10, 24)
+    assert n * n * len(alphas) > _tridiagonal.SHARED
+    T = Tridiagonal(2 + rng.random(n), 0.5 * rng.normal(size=n - 1), 1e-12)
+    V = np.asfortranarray(rng.normal(size=(n + 3, n)))
+    dense = np.diag(T.diagonal) + np.diag(T.below, 1) + np.diag(T.below, -1)
+    expected = [np.einsum("ij,ij->i", V, np.linalg.solve(dense + a * np.eye(n), V.T).T) for a in alphas]
+    np.testing.assert_allclose(T.quadratic(V, alphas), np.stack(expected, axis=1), rtol=1e-9)
+    np.testing.assert_allclose(T.extremes, np.linalg.eigvalsh(dense)[[0, -1]], rtol=1e-10)

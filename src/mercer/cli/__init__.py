@@ -1,4 +1,4 @@
-"""The command ``mercer``: from a file to a tuned, explained and saved model.
+"""The ``mercer`` command: from a data file to a tuned, explained and saved model.
 
 It needs click, rich and pandas (``pip install "mercer[cli]"``), which are imported when a command runs.
 """

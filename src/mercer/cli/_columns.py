@@ -13,8 +13,8 @@ import numpy as np
 MISSING = ["?", "-", "na", "Na", "none"]  # in addition to pandas' own
 ISO = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
 SPACES = dict.fromkeys(map(ord, "\t\n\r"))
-TRUTH = ("true", "false")  # written in any case, by R, Python and Parquet
-LONG = 40  # characters of a cell that a message quotes
+TRUTH = ("true", "false")  # R, Python and Parquet write them in different cases
+LONG = 40  # messages quote at most this many characters of a cell
 
 
 class DataError(ValueError):
@@ -22,7 +22,7 @@ class DataError(ValueError):
 
 
 def require_printable(path: Path, names: list[str]) -> None:
-    """Raise for names with characters that control a terminal."""
+    """Reject names with control characters."""
     strange = [name for name in names if any(unicodedata.category(letter) == "Cc" for letter in name.translate(SPACES))]
     if strange:
         raise DataError(f"{path} has control characters in the name of {plural(strange)}; rename it.")
@@ -33,7 +33,7 @@ def is_number(cell: str) -> bool:
         float(cell)
     except ValueError:
         return False
-    return cell.isascii() and "_" not in cell  # Python accepts "1_000", but tables do not mean it
+    return cell.isascii() and "_" not in cell  # Python accepts "1_000", but in a table it is not a number
 
 
 def require(names: list[str], columns: dict[str, str] | None, path: Path) -> None:
@@ -111,7 +111,7 @@ def conform(frame: Any, columns: dict[str, str], path: Any) -> Any:
 
 
 def _fault(column: Any, kind: str) -> str:
-    """The first cell of another kind."""
+    """The first cell that is not of this kind."""
     import pandas
 
     present = column.dropna().astype(str)

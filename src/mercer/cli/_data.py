@@ -1,4 +1,4 @@
-"""Tables and matrices from files: whole, or in blocks of rows to bound the memory."""
+"""Tables and matrices from files, read whole or in blocks of rows to limit memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ._text import BLOCK, BROKEN, encoding_of, lines_of, sniff, text_blocks, wit
 WORDS = {".csv": "text", ".tsv": "text", ".parquet": "parquet", ".npy": "npy", ".npz": "npz"}
 WORDS |= {".libsvm": "libsvm", ".svm": "libsvm", ".scale": "libsvm", ".t": "libsvm"}
 LINE = re.compile(r"\s*[^\s:,;]+(\s+\d+:\S+)+\s*")  # LIBSVM's format
-FEW = 8  # dense rows that scaling and fitting keep of a sparse matrix
+FEW = 8  # scaling and fitting a sparse matrix keep this many dense rows
 RENUMBER = "use smaller indices: number only the features that occur"
 TICKS = {"ms": 1e3, "us": 1e6, "ns": 1e9}  # durations: ticks per second
 ZIP, GZIP, OLD_EXCEL = b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0"  # first bytes of these formats
@@ -51,7 +51,7 @@ def stem(path: Any) -> str:
 
 
 def format_of(path: Path, encoding: str | None = None) -> str:
-    """The format by the suffix, or else by the first line."""
+    """The format, by the suffix or, failing that, by the first line."""
     suffixes = [s for s in path.suffixes if s not in (".gz", ".bz2")]
     found = WORDS.get(suffixes[-1].lower()) if suffixes else None
     if found:
@@ -129,7 +129,7 @@ def existing(path: Any) -> Path:
 
 
 def _refuse_foreign(path: Path, start: bytes) -> None:
-    """Raise for files of other programs, by their suffix or their first bytes."""
+    """Reject files of other programs, by their suffix or first bytes."""
     suffix = path.suffix.lower()
     if suffix == ".mercer":
         raise DataError(f"{path} is a model, not data; `mercer info {path}` describes it.")
@@ -175,7 +175,7 @@ def _parquet_blocks(path: Path, rows: int = BLOCK, columns: dict[str, str] | Non
 
 
 def _length(series: Any) -> int:
-    """The bytes that a column needs besides 8 per row; a repeated text counts every time."""
+    """The bytes that a column needs in addition to 8 per row; repeated text counts every time."""
     if series.dtype.is_numeric():
         return 0
     if str(series.dtype).startswith(("String", "Categorical", "Enum")):
@@ -184,12 +184,12 @@ def _length(series: Any) -> int:
 
 
 def _readable(path: Path, series: Any) -> Any:
-    """A column for pandas; an error that names the column if NumPy has no such type."""
+    """A column for pandas; an error naming the column if NumPy has no such type."""
     try:
         return _plain(series)
     except Exception as error:  # polars has its own exceptions
         raise DataError(
-            f"{path}: the column {series.name!r} of the type {series.dtype} cannot be read; write 64-bit numbers or "
+            f"{path}: the column {series.name!r} of type {series.dtype} cannot be read; write 64-bit numbers or "
             "text instead."
         ) from error
 
@@ -211,7 +211,7 @@ def _plain(series: Any) -> Any:
 
 def _numpy(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
     with path.open("rb") as stream:
-        if not stream.read(6).startswith((npy.MAGIC_PREFIX, b"PK")):  # NumPy would treat it as a pickle, and say so
+        if not stream.read(6).startswith((npy.MAGIC_PREFIX, b"PK")):  # NumPy would report it as a pickle
             raise DataError(f"{path} is not a NumPy file; its first bytes are wrong.")
     try:
         found = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -234,12 +234,12 @@ def _numpy(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
     if y is not None and y.shape != X.shape[:1]:
         raise DataError(f"{path}: y has shape {y.shape}, but X has {X.shape[0]} rows.")
     if y is not None and y.dtype.kind not in "biufUSM":
-        raise DataError(f"{path}: y has the type {y.dtype}; numbers, text or dates are expected.")
+        raise DataError(f"{path}: y has type {y.dtype}; numbers, text or dates are expected.")
     return X, y
 
 
 def require_dense(X: Any, path: Any, remedy: str, whole: bool = True) -> None:
-    """Raise if a sparse matrix is far too large in dense form; unless `whole`, if a few dense rows of it are."""
+    """Raise if a sparse matrix would be far too large as a dense one; unless `whole`, if a few dense rows would be."""
     if not hasattr(X, "nnz"):
         return
     n, d = X.shape
@@ -284,7 +284,7 @@ def _matrix_blocks(path: Path, form: str, rows: int, n_features: int | None) -> 
 
 
 def _libsvm_rows(path: Path, block: list[tuple[int, str]]) -> Any:
-    """The samples of numbered lines in LIBSVM's format, under the rules of all rows."""
+    """The samples of numbered lines in LIBSVM's format, checked like a whole file."""
     from mercer.io.libsvm.data import read_lines
 
     try:
@@ -296,7 +296,7 @@ def _libsvm_rows(path: Path, block: list[tuple[int, str]]) -> Any:
 
 
 def sniff_names(path: Any, encoding: str | None, columns: Container[str]) -> list[str]:
-    """The column names of a table, some of which should be in `columns`; none for a matrix."""
+    """The column names of a table, some of which should be in `columns`; empty for a matrix."""
     path = existing(path)
     form = format_of(path, encoding)
     if form == "text":

@@ -1,6 +1,6 @@
-"""The rules of the command line: preparation, kernel, method, tuning; those of columns and tasks are in `_sample`.
+"""The rules of the command line for preparation, kernel, method and tuning; columns and tasks are in `_sample`.
 
-``docs/guide/command_line.md`` lists the same rules; a test compares the numbers.
+``docs/guide/command_line.md`` documents these rules; a test compares the numbers.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from .._threads import one_blas_thread
 from ._columns import DataError
 from ._sample import Sample
 
-EXACT = {"svc": 50_000, "svr": 50_000}  # more rows approximate the kernel matrix
+EXACT = {"svc": 50_000, "svr": 50_000}  # with more rows, the kernel matrix is approximated
 EXACT_OTHERS, EXACT_RIDGE = 3_000, 10_000
 TUNED_ROWS = {"svc": 2_000}  # rows used for tuning
 TUNED_OTHERS = 1_000
 JUDGED_ROWS = {"svc": 5_000, "svr": 5_000}  # rows used for evaluation and the report
 JUDGED_OTHERS = 2_000
 RANK = 2_000  # landmarks of the approximation
-WIDTHS = (1.0, 0.5, 2.0, 0.25, 4.0)  # the most likely first, for searches that stop early
+WIDTHS = (1.0, 0.5, 2.0, 0.25, 4.0)  # the most promising first, for searches that stop early
 TOLERANCE = 1e-3  # of `svr`, in units of the target's standard deviation
 STRENGTHS = (1.0, 10.0, 100.0, 0.1, 1000.0)  # C, and 1/alpha
 
@@ -72,7 +72,7 @@ METHODS: dict[str, dict[str, Any]] = {
 class Plan:
     """How to fit a sample: first `scaler` (or None), then `estimator` with the best of `grid`.
 
-    It is tuned on `tuned` rows, evaluated on `rows`, and exact up to `exact`.
+    Tuning uses `tuned` rows, evaluation uses `rows`, and the fit is exact up to `exact` rows.
     """
 
     sample: Sample
@@ -98,7 +98,7 @@ class Plan:
 
     @cached_property
     def scaled(self) -> Any:
-        """These rows, scaled all together; targets take no part in it."""
+        """These rows, scaled together; the targets are not used."""
         X, _ = self.part
         return X if self.scaler is None else clone(self.scaler).fit_transform(X)
 
@@ -107,7 +107,7 @@ class Plan:
         return estimator if self.scaler is None else make_pipeline(clone(self.scaler), estimator)
 
     def chosen(self, params: dict[str, Any]) -> Any:
-        """The estimator with these parameters, not fitted; of a ridge of many rows also alpha is chosen, on a few."""
+        """The unfitted estimator with these parameters; for a `SampledRidge`, alpha is chosen too, on a few rows."""
         chosen = clone(self.estimator).set_params(**clone(params, safe=False))
         return chosen.plain(self.scaled, self.part[1]) if isinstance(chosen, SampledRidge) else chosen
 
@@ -129,7 +129,7 @@ def plan(sample: Sample, method: str | None = None, kernel: str | None = None, p
     scaler, kernel_, widths = choose_kernel(sample, kernel)
     exact = EXACT.get(method, EXACT_RIDGE if (method, sample.task) == ("ridge", "regression") else EXACT_OTHERS)
     options: dict[str, Any] = {"kernel": kernel_}
-    scale = float(np.std(sample.y)) if method in ("svr", "median") else 1.0  # absolute errors are in the target's unit
+    scale = float(np.std(sample.y)) if method in ("svr", "median") else 1.0  # absolute errors have the target's unit
     if method == "svr":
         options |= {"C": scale, "epsilon": 0.1 * scale, "tol": TOLERANCE * scale}
     if method == "median":
@@ -140,7 +140,7 @@ def plan(sample: Sample, method: str | None = None, kernel: str | None = None, p
         SampledRidge if (method, sample.task) == ("ridge", "regression") and sample.n > TUNED_OTHERS else known[method]
     )
     estimator = kind(**options)
-    given = estimator.get_params(deep=False)  # alpha of the ridges names a criterion: they choose the number themselves
+    given = estimator.get_params(deep=False)  # for ridges, alpha names a criterion by which they choose the number
     own = isinstance(estimator, SampledRidge)
     name = None if own else next((p for p in ("C", "alpha") if isinstance(given.get(p), float)), None)
     strengths = {} if name is None else {name: [s * scale if name == "C" else 1 / (s * scale) for s in STRENGTHS]}
@@ -184,7 +184,7 @@ def _spread(Z: Any) -> float:
 
 
 def vectors(sample: Sample) -> Any:
-    """A transformer of the sample to a matrix of comparable columns."""
+    """A transformer from the sample to a matrix of comparable columns."""
     if sample.is_sparse:
         return MaxAbsScaler()
     numbers = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
@@ -198,9 +198,9 @@ def vectors(sample: Sample) -> Any:
 
 
 class SampledRidge(KernelRidge):
-    """Kernel ridge regression whose `alpha` each fit chooses by leave-one-out, on at most `TUNED_OTHERS` rows.
+    """Kernel ridge regression that chooses `alpha` in each fit by leave-one-out, on at most `TUNED_OTHERS` rows.
 
-    The decomposition that gives all errors takes twenty times as long as a fit for one alpha.
+    The decomposition behind all leave-one-out errors takes twenty times as long as a fit for one alpha.
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -208,7 +208,7 @@ class SampledRidge(KernelRidge):
         return super().fit(X, y, sample_weight)
 
     def plain(self, X: Any, y: Any) -> KernelRidge:
-        """The ridge with the alpha for these rows, not fitted."""
+        """The unfitted ridge with the alpha for these rows."""
         return KernelRidge(alpha=self._best(X, y), kernel=self.kernel, fit_intercept=True)
 
     def _best(self, X: Any, y: Any) -> float:
@@ -218,7 +218,7 @@ class SampledRidge(KernelRidge):
 
 
 class OneThreadLogistic(LogisticRegression):
-    """Logistic regression on one core: its products are so small that threads make it up to a hundred times slower."""
+    """Logistic regression on one core: its products are so small that threads slow it down up to a hundredfold."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OneThreadLogistic:
         with one_blas_thread:
@@ -227,7 +227,7 @@ class OneThreadLogistic(LogisticRegression):
 
 
 def linear_baseline(sample: Sample) -> Any:
-    """A linear model on the same columns."""
+    """A linear model of the same columns."""
     last = OneThreadLogistic(max_iter=1000) if sample.task == "classification" else RidgeCV(np.logspace(-3, 3, 13))
     return make_pipeline(vectors(sample), last)
 

@@ -1,4 +1,4 @@
-"""What the command line saves: an estimator, and how to make its rows from a file."""
+"""The model that the command line saves: an estimator, and how to read its rows from a file."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import mercer
 from .._errors import is_one_of
 from ._columns import DataError, conform
 
-BOUNDARY = 1e-5  # of the threshold; the machine is solved to a tenth of it
+BOUNDARY = 1e-5  # relative to the threshold; the solver is accurate to a tenth of this
 
 
 def loaded(path: str) -> Any:
-    """What a model file holds; a `FileModel` is checked."""
+    """The content of a model file; a `FileModel` is validated."""
     model = mercer.load(path)
     if isinstance(model, FileModel) and (name := model.fault()) is not None:
         raise DataError(f"{path}: the {name} of this model is not as `mercer fit` writes it; fit it again.")
@@ -32,7 +32,7 @@ def _are_scores(value: Any) -> bool:
 
 @dataclass
 class FileModel:
-    """A fitted estimator with the columns of the table, or the width of the matrix, that it was fitted to.
+    """A fitted estimator with the columns of its training table, or the width of its training matrix.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class FileModel:
     n_features : int or None
         The number of columns of a matrix.
     named : bool
-        Whether the estimator accepts tables; otherwise it gets their columns as a matrix of numbers.
+        Whether the estimator accepts tables; otherwise it receives their columns as a numeric matrix.
     result : dict
         The cross-validated scores, as ``mercer fit --json`` prints them.
 
@@ -67,7 +67,7 @@ class FileModel:
     result: dict[str, Any] = field(default_factory=dict)
 
     def fault(self) -> str | None:
-        """The first attribute that is not as `mercer fit` writes it, which a file may hold; None if all are."""
+        """The first attribute that `mercer fit` cannot have written; None if all are valid."""
         own, columns = vars(self), vars(self).get("columns")
         result, kinds = own.get("result"), ("number", "date", "category")
         sane = {
@@ -109,7 +109,7 @@ class FileModel:
 
     @property
     def _takes_dense(self) -> bool:
-        """Whether columns are centred first, which would make a sparse matrix dense."""
+        """Whether the first step needs dense input, such as a scaler that centres columns."""
         first = self.estimator[0] if hasattr(self.estimator, "steps") else None
         return first is not None and not get_tags(first).input_tags.sparse
 

@@ -1,4 +1,4 @@
-"""Output of a command: text for people, JSON for programs, and errors in one sentence."""
+"""Output of a command: text for people, JSON for programs, and one-sentence errors."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from .._errors import optional
 from ._columns import DataError
 
 INTERRUPTED = 130
-OF_LIBRARIES = (DeprecationWarning, FutureWarning, PendingDeprecationWarning, ImportWarning)  # not about the data
-WIDTH = 140  # of tables that go to a file or another program
-# control characters except tabs and line ends, and marks that change the text direction: terminals obey them
+OF_LIBRARIES = (DeprecationWarning, FutureWarning, PendingDeprecationWarning, ImportWarning)  # irrelevant to users
+WIDTH = 140  # of tables written to a file or a pipe
+# control characters except tabs and line ends, and marks that change the text direction; terminals act on them
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -56,7 +56,7 @@ def _console(**options: Any) -> Any:
     from rich.console import Console
 
     class Patient(Console):
-        """When the reader, such as `head`, closes the pipe, the command goes on silently."""
+        """If the reader, such as `head`, closes the pipe, the command continues silently."""
 
         def on_broken_pipe(self) -> None:
             self.quiet = True
@@ -66,7 +66,7 @@ def _console(**options: Any) -> Any:
 
 
 def _drain(stream: Any) -> None:
-    """Discard pending output, about which Python would complain at exit."""
+    """Discard pending output, which would raise an error at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -87,7 +87,7 @@ class Output:
         self.as_json, self.quiet = as_json, quiet
         self.silent = as_json or quiet
         self.result: dict[str, Any] = {}
-        for stream in (sys.stdout, sys.stderr):  # characters that the terminal lacks are escaped
+        for stream in (sys.stdout, sys.stderr):  # escape characters that the terminal cannot show
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")
         on_screen = sys.stdout is not None and sys.stdout.isatty()
@@ -95,18 +95,18 @@ class Output:
         self.errors = _console(stderr=True)
 
     def say(self, text: str = "") -> None:
-        """A line for people."""
+        """Print a line for people."""
         if not self.silent:
             self.console.print(visible(text))
 
     def note(self, text: str) -> None:
-        """A remark on the result, on standard error."""
+        """Print a remark on the result, to standard error."""
         self.result.setdefault("notes", []).append(text)
         if not self.silent:
             self.errors.print(visible(f"note: {text}"), style="yellow")
 
     def table(self, head: list[str], rows: list[list[Any]], title: str | None = None) -> None:
-        """A table for people; numbers are right-aligned."""
+        """Print a table for people; numbers are right-aligned."""
         if self.silent:
             return
         from rich import box
@@ -129,7 +129,7 @@ class Output:
         self.console.print(table)
 
     def finish(self) -> None:
-        """The result for programs."""
+        """Print the result for programs."""
         if self.as_json:
             click.echo(_json(_plain(self.result), indent=2))
 
@@ -171,7 +171,7 @@ def _plain(value: Any) -> Any:
 
 
 def command(name: str | None = None, examples: Sequence[str] = ()) -> Callable[[Any], click.Command]:
-    """Make a function of (output, …) a command with --json, --quiet and --debug, and errors in one sentence."""
+    """Make a function of (output, …) a command with --json, --quiet and --debug, and one-sentence errors."""
 
     def make(function: Any) -> click.Command:
         @wraps(function)
@@ -192,7 +192,7 @@ def command(name: str | None = None, examples: Sequence[str] = ()) -> Callable[[
             except KeyboardInterrupt:
                 _fail(output, "interrupted.", debug)
                 code = INTERRUPTED
-            except BrokenPipeError:  # a reader such as `head` has enough
+            except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
                 code = 0
             except Exception as error:
                 _fail(output, sentence(error), debug)
@@ -236,7 +236,7 @@ def _fail(output: Output, message: str, debug: bool) -> None:
 
 
 def say_error(message: str) -> None:
-    """An error for programs."""
+    """Print an error for programs."""
     click.echo(_json({"error": message}))
 
 
@@ -264,7 +264,7 @@ def can_draw(output: Output, what: str, asked: bool) -> bool:
 
 
 def writable(path: Any, reads: Sequence[Any] = (), writes: Sequence[Any] = ()) -> Path | None:
-    """A path to write to, checked before the work: a plain file, and no other file of this command."""
+    """An output path, checked before any work: a plain file, distinct from the other files of this command."""
     if path is None:
         return None
     path = Path(path)
@@ -281,7 +281,7 @@ def writable(path: Any, reads: Sequence[Any] = (), writes: Sequence[Any] = ()) -
     try:
         TemporaryFile(dir=path.parent).close()
     except OSError as error:
-        raise DataError(f"{path}: its folder is not writable ({error.strerror}); choose another place.") from error
+        raise DataError(f"{path}: its folder is not writable ({error.strerror}); choose another one.") from error
     return path
 
 

@@ -1,4 +1,4 @@
-"""What is learnt from in a file: its columns, its rows and the task."""
+"""Training data from a file: columns, rows and task."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from mercer.domains import take
 from ._columns import DataError, conform, kind_of, odd_cell, unknown_column
 from ._data import RENUMBER, Data, require_dense, split_target
 
-CLASSES = 20  # distinct integers that may be classes
+CLASSES = 20  # at most this many distinct integers count as classes
 REPEATS = 5  # minimum number of rows per class, unless there are two classes
 DISTINCT = 0.5  # text with more distinct values than this fraction of the rows identifies rows, not groups
 FEW = 20  # with fewer rows, that rule does not apply
 LEAST = 4  # rows for a regression: two folds of two rows
-DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}( .*)?")  # in another order or notation than ISO 8601
+DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}( .*)?")  # dates not in ISO 8601 notation
 UNIT = re.compile(r"[€$£¥] ?[\d., ']*\d|[\d., ']*\d ?[%€$£¥]|\d{1,3}([., ']\d{3})+([.,]\d+)?|\d+,\d+")
 IDENTIFIER = re.compile(r"(.*[\W_])?(id|Id|ID)|.*[a-z]I[dD]")  # names such as user_id and userId
 COUNTS = "counts the rows"
@@ -28,7 +28,7 @@ WHOLE = 2.0**53  # up to here, float64 represents every integer
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows that are ready for an estimator, and the decisions behind them."""
+    """Rows ready for an estimator, and the decisions that led to them."""
 
     X: Any
     y: Any
@@ -97,7 +97,7 @@ def prepare(
         raise DataError(f"{path} has no column to learn from: {why}.")
     dates = [name for name, kind in columns.items() if kind == "date"]
     if supervised and dates:
-        notes.append(f"{dates[0]!r} contains dates: random folds test on dates among the known ones, not on later ones")
+        notes.append(f"{dates[0]!r} contains dates; random folds test between the training dates, not after them")
     X = conform(frame, columns, path)
     if all(kind != "category" for kind in columns.values()) and not X.isna().to_numpy().any():
         X = X.to_numpy(dtype=np.float64)
@@ -176,7 +176,7 @@ def _target(column: Any, target: str, task: str | None, path: Any) -> tuple[np.n
 def _columns(
     frame: Any, drop: tuple[str, ...], categories: tuple[str, ...], notes: list[str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """The kind of each used column, and why the others are dropped; a note for numeric columns with a few words."""
+    """The kind of each used column, and why the others are dropped; notes on columns that look misread."""
     columns, left_out = {}, {}
     for name in frame.columns:
         column = frame[name]
@@ -205,7 +205,7 @@ def _columns(
                 notes.append(f"{name} increases by one from row to row; use --drop if it numbers the rows")
             elif kind == "number" and distinct == len(frame) >= FEW and IDENTIFIER.fullmatch(str(name)):
                 notes.append(f"{name} differs in every row; use --drop if it is an identifier")
-    if not columns:  # keep a trend over the rows if there is nothing else
+    if not columns:  # without other columns, keep a trend over the rows
         for name in [name for name, why in left_out.items() if why == COUNTS]:
             columns[name] = "number"
             del left_out[name]
@@ -219,14 +219,14 @@ def _is_number_of_row(name: Any, column: Any) -> bool:
 
 
 def _remedy(cell: str) -> str:
-    """How to write a date or a number in another notation."""
+    """Advice for a date or a number in unsupported notation."""
     if DATE.fullmatch(cell):
         return "; write dates as 2026-01-31"
     return "; write numbers without units, percent signs or thousands separators" if UNIT.fullmatch(cell) else ""
 
 
 def counts_rows(column: Any) -> bool:
-    """Whether its numbers increase by one from row to row; a few rows may do so by chance."""
+    """Whether its numbers increase by one from row to row; with few rows, this can be a coincidence."""
     if len(column) < FEW or column.isna().any() or kind_of(column) != "number":
         return False
     return bool(np.all(np.diff(column.astype(float).to_numpy()) == 1))

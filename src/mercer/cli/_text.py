@@ -18,7 +18,7 @@ import numpy as np
 from .._files import unpacked, whole_lines
 from ._columns import MISSING, DataError, conform, is_number, plural, require, require_printable
 
-csv.field_size_limit(2**31 - 1)  # characters per cell; the default of 131,072 refuses long texts
+csv.field_size_limit(2**31 - 1)  # characters per cell; the default of 131,072 is too small for long texts
 BLOCK = 20_000  # rows per batch
 SEPARATORS = (",", ";", "\t", "|")
 NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -59,7 +59,7 @@ def encoding_of(path: Path, given: str | None) -> str:
 
 
 def lines_of(path: Path, encoding: str) -> Iterator[str]:
-    """Lines; an error in one sentence for text in another encoding."""
+    """Lines; a one-sentence error for text in another encoding."""
     with io.TextIOWrapper(unpacked(path), encoding=encoding, newline="") as stream:
         number = 0
         try:
@@ -80,7 +80,7 @@ def lines_of(path: Path, encoding: str) -> Iterator[str]:
 
 
 def sniff(path: Path, encoding: str | None = None, columns: Container[str] | None = None) -> Layout:
-    """Separator, decimal mark and names, from the first lines; `columns` are the names that a header would contain."""
+    """Separator, decimal mark and names, from the first lines; `columns` are the names expected in a header."""
     encoding = encoding_of(path, encoding)
     lines = [line for line in islice(lines_of(path, encoding), 200) if line.strip()]
     if not lines:
@@ -92,7 +92,7 @@ def sniff(path: Path, encoding: str | None = None, columns: Container[str] | Non
         share = Counter(map(len, rows[separator]))[width] / len(rows[separator])
         return (share if width > 1 else 0.0), width, share
 
-    separator = max(SEPARATORS, key=agreement)  # the first of equals
+    separator = max(SEPARATORS, key=agreement)  # the first one in a tie
     names, *cells = [[cell.strip() for cell in row] for row in rows[separator]]
     if len(names) == 1 and _has_spaces(lines):
         raise DataError(f"{path} has only spaces between its columns; use commas, semicolons, tabs or bars.")
@@ -114,7 +114,7 @@ def _has_spaces(lines: list[str]) -> bool:
 
 
 def _is_header(first: list[str], cells: list[list[str]], columns: Container[str] | None) -> bool:
-    """Whether the first line names columns: not if each cell is a number or occurs again below."""
+    """Whether the first line names columns: not if every cell is a number, missing, or occurs again below."""
     if all(map(is_number, first)):
         return False
     if columns is not None:
@@ -168,7 +168,7 @@ def _rows_of(
 
 
 def _goes_on(line: str, inside: bool, separator: str) -> bool:
-    """Whether a quoted cell is open at the end of a line; a mark inside a cell, as for inches, opens none."""
+    """Whether a quoted cell is open at the end of a line; a mark inside a cell (as for inches) does not open one."""
     if '"' not in line:
         return inside
     start = OPENED[separator]
@@ -226,7 +226,7 @@ def _parse(path: Path, layout: Layout, block: list[tuple[int, str]], columns: di
 
 
 def with_points(column: Any) -> Any:
-    """Replace decimal commas by points, in columns that then contain only numbers."""
+    """Replace decimal commas with points in columns that contain only numbers."""
     present = column.dropna()
     numbers = present.str.fullmatch(r"[+-]?\d+(,\d+)?([eE][+-]?\d+)?").all()
     return column.str.replace(",", ".") if len(present) and numbers else column

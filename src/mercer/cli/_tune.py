@@ -29,13 +29,13 @@ FOLDS = 5
 JUDGES = 10  # folds for the evaluation
 REPORTED = 5  # folds of the report
 NESTED = 20.0  # if tuning took less than this many seconds, a report repeats it in each of its folds
-CALIBRATED = 10  # times as long takes a search with probabilities, as the report makes it
+CALIBRATED = 10  # with probabilities, the search of the report takes this many times as long
 DRAWING = 2.0  # seconds for the pages and pictures of a report
-TUNING = 0.4  # of a time limit goes to tuning
+TUNING = 0.4  # fraction of the time limit for tuning
 
 
 class Clock:
-    """The seconds that are left of a time limit; None without one."""
+    """The seconds left of a time limit; None without one."""
 
     def __init__(self, seconds: float | None):
         self.end = None if seconds is None else perf_counter() + seconds
@@ -46,13 +46,13 @@ class Clock:
         return None if self.end is None else max(self.end - perf_counter(), 1e-9)
 
     def allows(self, seconds: float) -> bool:
-        """Whether so many are left."""
+        """Whether this many seconds are left."""
         return self.left is None or self.left >= seconds
 
 
 @dataclass(frozen=True)
 class Tuned:
-    """The best setting that was tried, and how it was found."""
+    """The best setting tried, and how it was found."""
 
     params: dict[str, Any]
     score: float
@@ -77,13 +77,13 @@ class Counted:
     def __call__(self, y: Any, prediction: Any) -> float:
         self.tell()
         if self.task == "classification":
-            return float(np.mean(np.asarray(y) == np.asarray(prediction)))  # checks of the labels would cost a fit
-        # one variance for all folds: a small fold's own may be near 0
+            return float(np.mean(np.asarray(y) == np.asarray(prediction)))  # checks of labels take as long as a fit
+        # one variance for all folds: that of a small fold may be near 0
         return 1 - float(np.mean(np.square(np.asarray(y) - prediction))) / self.variance
 
 
 def scoring(sample: Sample, y: Any, tell: Callable[[], None] = lambda: None) -> Any:
-    """The scorer of the task for rows with these targets."""
+    """The scorer of the task, for these targets."""
     variance = float(np.var(y)) if sample.task == "regression" else 1.0
     return make_scorer(Counted(sample.task, variance, tell))
 
@@ -97,7 +97,7 @@ def folds(sample: Sample, y: Any, seed: int, most: int = FOLDS) -> Any:
 
 
 def tune(plan: Plan, output: Output, seconds: float | None, search: bool = True) -> Tuned:
-    """Try the settings by cross-validation; Ctrl-C and the time limit stop it and keep what was tried."""
+    """Try the settings by cross-validation; Ctrl-C and the time limit stop the search and keep its results."""
     settings = sum(int(np.prod([len(v) for v in part.values()])) for part in plan.grid)
     params: dict[str, Any] = {}
     score = spread = np.nan
@@ -115,7 +115,7 @@ def tune(plan: Plan, output: Output, seconds: float | None, search: bool = True)
 
 @contextmanager
 def searching() -> Iterator[None]:
-    """Suppress warnings about settings without time, which commands count; if all fits failed, raise the reason."""
+    """Suppress warnings about settings cut off by the time limit, which commands count; raise if all fits failed."""
     with warnings.catch_warnings():
         for late in (".*time budget.*", ".*non-finite.*"):
             warnings.filterwarnings("ignore", message=late)
@@ -129,7 +129,7 @@ def searching() -> Iterator[None]:
 
 
 def _search(plan: Plan, output: Output, seconds: float | None, settings: int) -> tuple[Any, bool]:
-    """The search, with the results of the settings that were tried, and whether Ctrl-C stopped it."""
+    """The search, with the results of the settings tried, and whether Ctrl-C stopped it."""
     search = searcher(plan, _without_probability(clone(plan.estimator)))
     y = plan.part[1]
     splitter: Any = search.cv
@@ -158,12 +158,12 @@ def searcher(plan: Plan, estimator: Any) -> KernelSearchCV:
 
 
 def _without_probability(estimator: Any) -> Any:
-    """Without probabilities, which scores do not need and which cost several fits."""
+    """Turn off probabilities, which scores do not need and which take several fits."""
     return estimator.set_params(calibration=None) if "calibration" in estimator.get_params(deep=False) else estimator
 
 
 def fitted(plan: Plan, params: dict[str, Any], clock: Clock) -> Any:
-    """The estimator of a setting, fitted to all rows; if there is no time for them, to those of the evaluation."""
+    """The estimator of a setting, fitted to all rows or, if time runs out, to those for evaluation."""
     sample, chosen = plan.sample, plan.chosen(params)
     if sample.n <= plan.rows:
         return plan.whole(chosen).fit(sample.X, sample.y)
@@ -192,9 +192,9 @@ def judge(plan: Plan, params: dict[str, Any], output: Output, seconds: float | N
 def compare_models(
     sample: Sample, models: dict[str, Any], X: Any, y: Any, cv: Any, output: Output, seconds: float | None = None
 ) -> Any:
-    """`mercer.selection.compare` by the score of the task, with progress."""
+    """`mercer.selection.compare` with the task's score and a progress bar."""
     name = "accuracy" if sample.task == "classification" else "R²"
-    # matrices of a few thousand rows gain little from threads of BLAS, and lose much where other programs run
+    # with a few thousand rows, BLAS threads gain little, and lose much while other programs run
     with one_blas_thread, output.progress("evaluating", len(models) * cv.get_n_splits()) as tell:
         found = compare(models, X, y, cv=cv, scoring=scoring(sample, y, tell), time_budget=seconds)
         return replace(found, scoring=name)
@@ -202,7 +202,7 @@ def compare_models(
 
 @dataclass(frozen=True)
 class Subject:
-    """What a report is about: an estimator, rows, and the folds of the error estimate (None: there is no time)."""
+    """The subject of a report: an estimator, rows, and the folds of the error estimate (None if there is no time)."""
 
     estimator: Any
     X: Any
@@ -212,16 +212,16 @@ class Subject:
 
 
 def reported(plan: Plan, tuned: Tuned, estimator: Any, clock: Clock, fold: float) -> Subject | None:
-    """The subject of a report, as there is time: the whole search, the chosen setting, no error estimate, nothing.
+    """The subject of a report as time allows: whole search, chosen setting, no error estimate, or None.
 
-    `fold` is the time in seconds that a fold of the comparison took.
+    `fold` is the time of one fold of the comparison, in seconds.
     """
     sample, (X, y) = plan.sample, plan.part
     if sample.columns is not None and sample.is_matrix:
         import pandas
 
         X = pandas.DataFrame(X, columns=list(sample.columns))  # names instead of x0, x1, …
-    remark = ", tuned on these rows beforehand" if tuned.tried > 1 else ""  # as its folds do not repeat the tuning
+    remark = ", tuned on these rows beforehand" if tuned.tried > 1 else ""  # its folds do not repeat the tuning
     if not clock.allows(DRAWING):
         return None
     if not clock.allows(DRAWING + REPORTED * fold):
@@ -232,7 +232,7 @@ def reported(plan: Plan, tuned: Tuned, estimator: Any, clock: Clock, fold: float
         return Subject(estimator, X, y, REPORTED, remark)
     search = searcher(plan, plan.estimator)
     made = estimator if sample.n <= plan.rows else plan.whole(plan.chosen(tuned.params)).fit(*plan.part)
-    # the search has been done, and the estimator fitted: a fitted search is made of both
+    # assemble a fitted search from the finished search and the fitted estimator
     for name in ("cv_results_", "best_index_", "best_params_", "best_score_", "n_splits_", "scorer_", "multimetric_"):
         setattr(search, name, getattr(tuned.search, name))
     search.best_estimator_ = made if plan.scaler is None else made[-1]

@@ -1,4 +1,4 @@
-"""All commands under one name."""
+"""The command group ``mercer``."""
 
 from __future__ import annotations
 

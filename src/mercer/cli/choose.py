@@ -1,4 +1,4 @@
-"""``mercer compare`` and ``mercer grid``: which method, and which parameters."""
+"""``mercer compare`` and ``mercer grid``: choose a method, and its parameters."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ._output import INTERRUPTED, Finite, Output, can_draw, command, writable
 from .fit import data_options, names, say_left_out, settings_text, target_option
 
 PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg", ".webp", ".eps", ".tif", ".tiff")
-MOST = 1000  # values on an axis of a grid
+MOST = 1000  # maximum number of values on an axis of a grid
 LARGEST = 1000  # largest absolute exponent of two
 
 
 @command(examples=["mercer compare houses.csv --target price --methods ridge,svr,linear"])
 @click.argument("data", type=click.Path())
 @target_option
-@click.option("--methods", "-m", help="Separated by commas: those of `fit`, linear and trivial.  [default: all]")
-@click.option("--kernel", "-k", help="For all kernel methods.")
+@click.option("--methods", "-m", help="Methods of `fit`, linear and trivial, separated by commas.  [default: all]")
+@click.option("--kernel", "-k", help="The kernel of all kernel methods.")
 @click.option("--task", type=click.Choice(["classification", "regression"]), help="Override the guess.")
 @click.option("--tune/--no-tune", default=True, show_default=True, help="As for `fit`.")
 @click.option("--seconds", type=Finite(0, min_open=True), help="Time limit for tuning each method.")
@@ -103,7 +103,7 @@ def compare(
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Number of folds.")
 @click.option("--picture", type=click.Path(), help="The contour plot.  [default: NAME.grid.png]")
 @click.option("--resume", type=click.Path(), help="Save results in this file and resume from it.")
-@click.option("--seconds", type=Finite(0, min_open=True), help="Time limit of the search.")
+@click.option("--seconds", type=Finite(0, min_open=True), help="Time limit for the search.")
 @data_options
 def grid(
     output: Output,
@@ -121,7 +121,7 @@ def grid(
 ) -> int:
     """Search C and gamma, like LIBSVM's grid.py.
 
-    Fits a Gaussian machine on scaled columns; prints the best pair and draws a contour plot.
+    Fits an SVM with the Gaussian kernel to scaled columns; prints the best pair and draws a contour plot.
     """
     from sklearn.metrics import make_scorer
 
@@ -183,7 +183,7 @@ def _tuned(output: Output, name: str, made: Any, seconds: float | None, tune: bo
 
 
 def _say_best(output: Output, sample: Any, results: Any) -> None:
-    """The best pair, the standard deviation of its score over the folds, and the score of the most frequent class."""
+    """Print the best pair, its score's mean and standard deviation over folds, and the share of the largest class."""
     means = results["mean_test_score"]
     best = int(np.nanargmax(means))
     params, mean, spread = results["params"][best], float(means[best]), float(results["std_test_score"][best])
@@ -233,7 +233,7 @@ def save_picture(output: Output, display: Any, place: Path) -> None:
 
 
 def axes(size: tuple[float, float]) -> Any:
-    """Axes of a figure without a window."""
+    """Axes of a figure that opens no window."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=size, layout="constrained").subplots()
@@ -244,7 +244,7 @@ def _powers(option: str, text: str) -> list[float]:
     try:
         begin, end, step = (float(part) for part in text.split(","))
         if abs((end - begin) / step) > MOST:
-            raise click.UsageError(f"{option} {text!r} has more than {MOST} values; give a larger step.")
+            raise click.UsageError(f"{option} {text!r} has more than {MOST} values; use a larger step.")
         values = np.arange(begin, end + 0.5 * step, step)
     except (ValueError, ZeroDivisionError):
         values = np.empty(0)

@@ -32,7 +32,7 @@ SEED = click.IntRange(0, 2**32 - 1)
 @click.argument("destination", type=click.Path())
 @click.option("--target", "-t", help="The target column of a table or .npy matrix.  [default: the last]")
 @click.option("--scale", help="Scale every column to this interval, such as -1,1.")
-@click.option("--save-range", type=click.Path(), help="Save the column ranges, like svm-scale -s.")
+@click.option("--save-range", type=click.Path(), help="File for the column ranges, like svm-scale -s.")
 @click.option("--range", "ranges", type=click.Path(), help="Scale by saved ranges, like svm-scale -r.")
 @click.option("--subset", type=click.IntRange(1), help="Draw this many random rows, stratified by class.")
 @click.option("--rest", type=click.Path(), help="File for the other rows.")
@@ -57,7 +57,7 @@ def convert(output: Output, source: str, destination: str, **options: Any) -> No
 
 
 def _kind_of_model(path: Path) -> str | None:
-    """The kind by the first bytes; a zip archive may also belong to another program."""
+    """The kind of model, by the first bytes; a zip archive may also belong to another program."""
     if not path.is_file() or path.stat().st_size == 0:
         return None
     try:
@@ -113,7 +113,7 @@ def _convert_data(
     kept = writable(save_range, [source], [place])
     other = writable(rest, [source], [place, kept])
     if scale and ranges:
-        raise click.UsageError("--scale and --range exclude each other.")
+        raise click.UsageError("--scale and --range are mutually exclusive.")
     if rest and subset is None:
         raise click.UsageError("--rest needs --subset.")
     if save_range and not scale:

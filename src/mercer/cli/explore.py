@@ -22,10 +22,10 @@ SAME = 1e-6  # negligible difference of log-densities
 
 @command(examples=["mercer kpca wine.csv --colour cultivar"])
 @click.argument("data", type=click.Path())
-@click.option("--components", "-n", type=click.IntRange(1), default=2, show_default=True, help="Their number.")
+@click.option("--components", "-n", type=click.IntRange(1), default=2, show_default=True, help="Number of components.")
 @click.option("--kernel", "-k", help="As for `fit`.")
-@click.option("--colour", help="A column that colours the picture; it is not used in the analysis.")
-@click.option("--out", "-o", type=click.Path(), help="Scores.  [default: NAME.kpca.csv]")
+@click.option("--colour", help="Column for the colours of the plot; not used in the analysis.")
+@click.option("--out", "-o", type=click.Path(), help="File for the scores.  [default: NAME.kpca.csv]")
 @click.option("--picture", type=click.Path(), help="The plot.  [default: NAME.kpca.png]")
 @data_options
 def kpca(
@@ -70,7 +70,7 @@ def kpca(
 @click.option("--clusters", type=click.IntRange(2), help="Number of clusters.  [default: chosen by the silhouette]")
 @click.option("--method", type=click.Choice(["kmeans", "spectral"]), default="kmeans", show_default=True)
 @click.option("--kernel", "-k", help="As for `fit`.")
-@click.option("--out", "-o", type=click.Path(), help="Labels.  [default: NAME.clusters.csv]")
+@click.option("--out", "-o", type=click.Path(), help="File for the labels.  [default: NAME.clusters.csv]")
 @data_options
 def cluster(
     output: Output, data: str, clusters: int | None, method: str, kernel: str | None, out: str | None, **columns: Any
@@ -88,14 +88,14 @@ def cluster(
         model = mercer.SpectralClustering(affinity=named, random_state=0)
     if clusters is None:
         if sample.n < 3:
-            raise DataError(f"{data} has {sample.n} rows, too few to choose a number of clusters; give --clusters.")
+            raise DataError(f"{data} has {sample.n} rows, too few to choose a number of clusters; pass --clusters.")
         choice = selection.choose_clusters(model, X, n_clusters=range(2, min(11, sample.n)), random_state=0)
         clusters = choice.n_clusters
         output.result["silhouettes"] = dict(zip(choice.candidates.tolist(), choice.scores, strict=True))
         rows = [[int(k), float(s)] for k, s in zip(choice.candidates, choice.scores, strict=True)]
         output.table(["clusters", "silhouette"], rows)
         if clusters == max(choice.candidates):
-            output.note(f"{clusters} is the largest number that was tried; more may be better, see --clusters")
+            output.note(f"{clusters} is the largest number tried; more may be better, see --clusters")
     if clusters > sample.n:
         raise DataError(f"--clusters {clusters} is more than the {sample.n} rows.")
     model.set_params(n_clusters=clusters)
@@ -114,7 +114,7 @@ def cluster(
 @click.option("--method", type=click.Choice(["machine", "density"]), default="machine", show_default=True,
               help="One-class machine or robust density.")  # fmt: skip
 @click.option("--kernel", "-k", help="As for `fit`.")
-@click.option("--out", "-o", type=click.Path(), help="Scores and labels.  [default: NAME.outliers.csv]")
+@click.option("--out", "-o", type=click.Path(), help="File for scores and labels.  [default: NAME.outliers.csv]")
 @click.option("--model", "saved", type=click.Path(), help="Save the model for `predict`.")
 @data_options
 def outliers(
@@ -153,7 +153,7 @@ def outliers(
         scores = np.asarray(mercer.RobustKernelDensity().fit(Z).score_samples(Z))
         if np.ptp(scores) < SAME:
             raise DataError(
-                f"{data}: with {Z.shape[1]} columns all rows are equally far from each other, and a density is not "
+                f"{data}: with {Z.shape[1]} columns, all rows are equally far from each other, so a density is not "
                 "informative; use --method machine, or --drop columns."
             )
         labels = np.where(scores < np.quantile(scores, fraction), -1, 1)
@@ -182,7 +182,7 @@ def _rows(
     drop: Any,
     categories: Any,
 ) -> tuple[Any, Any, Any, Any, Any]:
-    """Samples for the kernel, the kernel, what scaled them (or None), the sample, and the column that colours them."""
+    """Samples for the kernel, the kernel, the scaler (or None), the sample, and the column for the colours."""
     from ._guess import choose_kernel
     from ._sample import prepare
 
@@ -200,19 +200,19 @@ def _rows(
 
 
 def _groups(column: Any, path: str) -> np.ndarray:
-    """The values that colour the picture: numbers, or text with few distinct values."""
+    """The values for the colours: numbers, or text with few distinct values."""
     from ._sample import CLASSES
 
     name, kind = column.columns[0], kind_of(column.iloc[:, 0])
     if kind in ("number", "date"):
         return conform(column, {name: kind}, path)[name].to_numpy()
     if column[name].nunique() > CLASSES:
-        raise DataError(f"--colour {name} has {column[name].nunique()} distinct texts; at most {CLASSES} are possible.")
+        raise DataError(f"--colour {name} has {column[name].nunique()} distinct texts; the maximum is {CLASSES}.")
     return column[name].astype(object).fillna("unknown").to_numpy().astype(str)
 
 
 def _drawable(output: Output, X: Any, groups: Any) -> tuple[Any, Any]:
-    """The rows with a colour; whole numbers as integers, which are classes if they are few."""
+    """The rows with a colour; whole numbers become integers, and count as classes if they are few."""
     if groups is None or groups.dtype.kind != "f":
         return X, groups
     known = np.isfinite(groups)

@@ -20,7 +20,7 @@ from ._data import existing, read, stem
 from ._model import FileModel
 from ._output import INTERRUPTED, Finite, Output, can_draw, command, writable
 
-LISTED = 8  # names in a line, and lines of dropped columns
+LISTED = 8  # maximum number of names in a line, and of lines for dropped columns
 PLURALS = {"number": "numbers", "date": "dates", "category": "categories"}
 METHOD_NAMES = "svc, logistic, ridge, lssvc, means for classes; ridge, svr, median, robust for numbers"
 
@@ -56,7 +56,7 @@ def data_options(function: Any) -> Any:
 @target_option
 @click.option("--method", "-m", help=f"One of {METHOD_NAMES}.  [default: svc or ridge]")
 @click.option(
-    "--kernel", "-k", help='Such as "gaussian + 0.1*linear". Parameters that you write are kept, others tuned.'
+    "--kernel", "-k", help='Such as "gaussian + 0.1*linear". Parameters that you set are kept, others are tuned.'
 )
 @click.option("--task", type=click.Choice(["classification", "regression"]), help="Override the guess.")
 @click.option(
@@ -65,7 +65,7 @@ def data_options(function: Any) -> Any:
     show_default=True,
     help="Tune kernel width and regularisation by cross-validation.",
 )
-@click.option("--seconds", type=Finite(0, min_open=True), help="Time limit; what there is no time for is left out.")
+@click.option("--seconds", type=Finite(0, min_open=True), help="Time limit; steps that would exceed it are skipped.")
 @click.option("--probability", is_flag=True, help="Make `predict --probability` work with svc.")
 @click.option("--out", "-o", type=click.Path(), help="The model file.  [default: NAME.mercer]")
 @click.option("--report", type=click.Path(), help="The HTML report.  [default: NAME.report.html next to the model]")
@@ -108,7 +108,7 @@ def fit_file(
     existing(data)
     place = writable(out, [data])
     if report and no_report:
-        raise click.UsageError("--report and --no-report exclude each other.")
+        raise click.UsageError("--report and --no-report are mutually exclusive.")
     page = None
     if place is not None and not no_report and can_draw(output, "A report", report is not None):
         page = writable(report or place.with_suffix(".report.html"), [data], [place])
@@ -137,7 +137,7 @@ def fit_file(
     if page:
         from ._tune import reported
 
-        what = f"{sample.target} of {os.fsencode(Path(data).name).decode(errors='replace')}"  # a name of any bytes
+        what = f"{sample.target} of {os.fsencode(Path(data).name).decode(errors='replace')}"  # may be any bytes
         subject = reported(chosen, tuned, estimator, clock, fold) if complete else None
         if complete and subject is None:
             output.note("there was no time for a report; raise --seconds")
@@ -150,7 +150,7 @@ def fit_file(
 
 
 def _say_result(output: Output, sample: Any, chosen: Any, tuned: Any, found: Any) -> dict[str, Any]:
-    """Print the scores, and return what the model file stores of them."""
+    """Print the scores, and return those to store in the model file."""
     scoring = "accuracy" if sample.task == "classification" else "r2"
     scores: dict[str, dict[str, float]] = {}
     if found is not None:
@@ -176,7 +176,7 @@ def _report(output: Output, subject: Any, title: str, page: Path) -> bool:
 
     try:
         with one_blas_thread, output.progress("report"), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*valid feature names.*")  # they are for the page
+            warnings.filterwarnings("ignore", message=".*valid feature names.*")  # not relevant to the report
             warnings.filterwarnings("ignore", message=".*has feature names.*")
             made = reports.report(subject.estimator, subject.X, subject.y, title=title + subject.remark, cv=subject.cv)
     except KeyboardInterrupt:
@@ -192,7 +192,7 @@ def _report(output: Output, subject: Any, title: str, page: Path) -> bool:
 
 
 def _judged(output: Output, chosen: Any, tuned: Any, clock: Any) -> tuple[bool, Any, float]:
-    """Whether Ctrl-C did not come, which keeps the model; the comparison with the baselines; the seconds of a fold."""
+    """Whether it completed (Ctrl-C keeps the model), the comparison with the baselines, and the seconds per fold."""
     from ._tune import JUDGES, judge
 
     started = perf_counter()
@@ -244,7 +244,7 @@ def _say_guesses(output: Output, path: str, content: Any, sample: Any, chosen: A
 
 
 def say_left_out(output: Output, sample: Any) -> None:
-    """Which columns are not used and why, and the notes on the others."""
+    """Print the unused columns with the reasons, and notes on the others."""
     output.result["left_out"] = output.result.get("left_out", {}) | sample.left_out
     for name, reason in list(sample.left_out.items())[:LISTED]:
         output.say(f"  dropped    {name}: {reason}")
@@ -261,7 +261,7 @@ def listed(values: Any) -> str:
 
 
 def rounded(text: Any) -> str:
-    """A kernel's text with four digits of each number."""
+    """A kernel's text, with numbers rounded to four digits."""
     return re.sub(r"\d+\.\d{4,}(e[+-]?\d+)?", lambda number: f"{float(number[0]):.4g}", str(text))
 
 

@@ -15,7 +15,7 @@ from .choose import axes, picture_place, save_picture
 from .fit import categories_option, data_options, encoding_option, names, say_left_out, shortened
 
 level = click.option("--level", type=Finite(0, 1, min_open=True, max_open=True), default=0.05,
-                     show_default=True, help="Probability of a false alarm, at most.")  # fmt: skip
+                     show_default=True, help="Significance level: probability of a false alarm.")  # fmt: skip
 most = click.option(
     "--rows", type=click.IntRange(4), default=5000, show_default=True, help="Use at most this many random rows."
 )
@@ -24,7 +24,7 @@ most = click.option(
 @command("two-sample", examples=["mercer two-sample january.csv february.csv"])
 @click.argument("first", type=click.Path())
 @click.argument("second", type=click.Path())
-@click.option("--kernel", "-k", help="One kernel instead of several together.")
+@click.option("--kernel", "-k", help="A single kernel, instead of several combined.")
 @click.option("--picture", type=click.Path(), help="Plot of where the samples differ.  [default: FIRST.witness.png]")
 @level
 @most
@@ -41,7 +41,7 @@ def two_sample(
     drop: str | None,
     categories: str | None,
 ) -> None:
-    """Test whether two files come from one distribution.
+    """Test whether two files come from the same distribution.
 
     Uses the maximum mean discrepancy; the level is exact at every sample size.
     """
@@ -127,7 +127,7 @@ def _some(output: Output, content: Data, path: str, rows: int) -> Data:
 
 
 def _counters(parts: list[Data]) -> list[str]:
-    """Columns that count the rows of each file; they would differ whenever the sizes do."""
+    """Columns that count the rows of each file; they differ whenever the sizes do."""
     from ._sample import counts_rows
 
     if not all(part.is_table for part in parts):
@@ -139,7 +139,7 @@ def _counters(parts: list[Data]) -> list[str]:
 def _together(
     output: Output, parts: list[Data], paths: Any, text: str | None, counters: Any, drop: Any, categories: Any
 ) -> Any:
-    """Both samples as one, the kernel, and their sizes."""
+    """The pooled sample, the kernel, and the sizes of both samples."""
     from scipy import sparse
 
     from ._guess import choose_kernel
@@ -169,7 +169,7 @@ def _together(
     scaler, kernel, _ = choose_kernel(sample, text)
     if scaler is None:
         return sample.X, kernel, sizes
-    single = sample.is_matrix and sample.X.shape[1] == 1  # a plot over it keeps its unit
+    single = sample.is_matrix and sample.X.shape[1] == 1  # unscaled, so that the plot shows its unit
     Z = sample.X if single and text is None else scaler.fit_transform(sample.X)
     return Z, "aggregate" if text is None else kernel, sizes
 

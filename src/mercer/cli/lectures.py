@@ -1,4 +1,4 @@
-"""``mercer reproduce`` and ``mercer demo``: the experiments and an example."""
+"""``mercer reproduce`` and ``mercer demo``: published experiments, and an example."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ HELD_OUT = 97
     "--out", "-o", type=click.Path(file_okay=False), default="reproduced", show_default=True, help="Folder for figures."
 )
 def reproduce(output: Output, name: str | None, everything: bool, quick: bool, out: str) -> int:
-    """Reproduce experiments of the literature.
+    """Reproduce experiments from the literature.
 
     Prints reported and reproduced numbers side by side, with figures.
 
     Without a name, lists them.
     """
     if everything and name:
-        raise click.UsageError("NAME and --all exclude each other.")
+        raise click.UsageError("NAME and --all are mutually exclusive.")
     experiments = _experiments()
     if not everything and name is None:
         return _list(output, experiments)
@@ -92,11 +92,11 @@ def _list(output: Output, experiments: dict[str, Any]) -> int:
 
 
 def _writable_folder(out: str) -> Path:
-    """The output folder, created if missing; checked before an experiment runs for minutes."""
+    """The output folder, created if missing and checked before a long run."""
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise DataError(f"--out {out}: the folder is read-only; choose another place.")
+        raise DataError(f"--out {out}: the folder is read-only; choose another one.")
     return folder
 
 
@@ -106,7 +106,7 @@ def _run_all(output: Output, experiments: dict[str, Any], quick: bool, folder: P
     for key, experiment in experiments.items():
         try:
             _run(output, key, experiment, quick, folder)
-        except BrokenPipeError:  # the reader is gone
+        except BrokenPipeError:  # the reader has closed the pipe
             raise
         except Exception as error:
             failed[key] = sentence(error)

@@ -35,7 +35,7 @@ def predict(output: Output, model: str, data: str, out: str | None, probability:
     if probability and not hasattr(fitted.estimator, "predict_proba"):
         raise DataError(f"the model {model} has no probabilities; fit it with --probability or with --method logistic.")
     blocks = read_blocks(data, columns=fitted.columns, n_features=fitted.n_features, encoding=encoding)
-    if fitted.columns is None and fitted.task:  # of `mercer fit`, which refuses them too
+    if fitted.columns is None and fitted.task:  # from `mercer fit`, which rejects them too
         blocks = _finite(blocks, data)
     first = next(blocks, None)
     if first is None:
@@ -114,7 +114,7 @@ def open_model(path: str) -> Any:
 
 
 def _finite(blocks: Iterator[Any], data: str) -> Iterator[Any]:
-    """Blocks of a matrix; its gaps would be filled with means, without a word."""
+    """Blocks of a matrix; reject missing values, which would silently be filled with means."""
     for block in blocks:
         if not np.isfinite(block.data if hasattr(block, "nnz") else block).all():
             raise DataError(f"{data} has non-finite values; fit and predict with CSV, where cells may be empty.")

@@ -12,7 +12,7 @@ from ._output import Output, command
 def warmup(output: Output) -> int:
     """Compile all of Mercer's compiled functions, once.
 
-    Otherwise the first use of each waits for it. Run it after an installation, or in the recipe of a container.
+    Otherwise each function is compiled on first use. Run this after installation, or when building a container.
     """
     with output.progress("compiling", len(steps())) as advance:
         done = mercer.warmup(lambda title, count, total: count and advance())
@@ -28,5 +28,5 @@ def warmup(output: Output) -> int:
     for folder in done.folders:
         output.say(f"compiled code: {folder}")
     if not done.folders:
-        output.note("no folder can be written, so every process compiles anew; set NUMBA_CACHE_DIR to one that can")
+        output.note("no cache folder is writable; every process compiles anew. Set NUMBA_CACHE_DIR to a writable one")
     return 0

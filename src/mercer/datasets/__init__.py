@@ -1,4 +1,4 @@
-"""Loaders of data sets, and generators of samples with known distributions."""
+"""Data set loaders, and generators of samples with known distributions."""
 
 from .digits import deskew, load_mnist, load_usps
 from .generators import (

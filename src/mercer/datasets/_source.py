@@ -1,4 +1,4 @@
-"""Sources of a data set: the folder in MERCER_DATA, else the cache, else its publisher."""
+"""Sources of a data set: the folder in MERCER_DATA, then the cache, then its publisher."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class File:
     path: str
     page: str  # where the data are published
     form: str = ""  # the content of the file if it differs from the published one
-    parts: tuple[Part, ...] = ()  # can be downloaded
-    build: Callable[[Sequence[Path], Path], None] | None = None  # makes the file; without it, the only part is the file
+    parts: tuple[Part, ...] = ()  # downloads
+    build: Callable[[Sequence[Path], Path], None] | None = None  # makes the file; None if the only part is the file
 
 
 def locate(owner: str, file: File, data_home: FilePath | None = None, download_if_missing: bool = True) -> Path:
-    """The path of a file, which is downloaded if it is missing."""
+    """The path of a file, downloaded if missing."""
     folder = os.path.expanduser(os.environ.get(FOLDER, ""))
     if folder and Path(folder, file.path).is_file():
         return Path(folder, file.path)
@@ -53,7 +53,7 @@ def locate(owner: str, file: File, data_home: FilePath | None = None, download_i
         cache = Path(get_data_home(data_home)) / "mercer"
     except OSError as error:
         raise OSError(
-            f"{owner}: no folder for downloads ({error}); give data_home, or put {file.path} into {FOLDER}."
+            f"{owner}: no folder for downloads ({error}); pass data_home, or put {file.path} into {FOLDER}."
         ) from error
     place = cache / file.path
     if place.is_file():
@@ -73,7 +73,7 @@ def locate(owner: str, file: File, data_home: FilePath | None = None, download_i
 
 
 def _download(file: File, place: Path) -> None:
-    """Fetch and verify the parts, and move the finished file to `place`, which is never incomplete."""
+    """Download and verify the parts, and move the finished file to `place` in one step."""
     place.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=place.parent) as folder:
         parts = [
@@ -89,10 +89,10 @@ def _download(file: File, place: Path) -> None:
 
 @contextmanager
 def reading(owner: str, path: Path) -> Iterator[None]:
-    """Replace errors of decoders by one that names the damaged file and the remedy."""
+    """Replace decoder errors with one that names the damaged file and the remedy."""
     try:
         yield
-    except PermissionError:  # its message is clear, and the file may be intact
+    except PermissionError:  # a clear message, and the file may be intact
         raise
     except (OSError, EOFError, BadZipFile, zlib.error, KeyError, IndexError, ValueError) as error:
         raise ValueError(
@@ -131,16 +131,16 @@ def encode(labels: Sequence[str], names: Sequence[str]) -> np.ndarray:
 
 
 def answer(return_X_y: bool, data: Any, target: Array, *, as_frame: bool | None = None, **more: Any) -> Any:
-    """The result of a loader: ``(data, target)``, or a Bunch of these and more; with `as_frame`, pandas tables."""
+    """The result of a loader: ``(data, target)``, or a Bunch with these and more; with `as_frame`, as pandas tables."""
     if as_frame:
         data, target, more["frame"] = _framed(data, target, more)
-    elif as_frame is not None:  # given by loaders of tables, whose Bunch has a frame, as in scikit-learn
+    elif as_frame is not None:  # loaders of tables: their Bunch has a frame, as in scikit-learn
         more["frame"] = None
     return (data, target) if return_X_y else Bunch(data=data, target=target, **more)
 
 
 def _framed(data: np.ndarray, target: np.ndarray | None, more: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """Data and targets as tables, and both in one table; text as categories."""
+    """Data, targets, and both as pandas tables; text as categories."""
     pandas: Any = optional("pandas", "cli", "as_frame=True")
     X = pandas.DataFrame(data, columns=more["feature_names"])
     for column, words in more.get("categories", {}).items():

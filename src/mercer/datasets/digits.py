@@ -38,7 +38,7 @@ USPS_DESCR = """USPS: 9,298 handwritten digits of 16 × 16 pixels from envelopes
 
 Source: Le Cun et al., Handwritten digit recognition with a back-propagation network (1990); the files of Hastie,
 Tibshirani and Friedman, The Elements of Statistical Learning. LIBSVM's files hold the same digits, smoothed.
-Licence: none is stated; in use for research.
+Licence: none stated; in use for research.
 """
 
 
@@ -57,13 +57,13 @@ def load_mnist(
     subset : {"train", "test", "all"}, default="train"
         The 60,000 training digits, the 10,000 test digits, or all, training digits first.
     scale : {"unit", "signed", "raw"}, default="unit"
-        Pixels as float32 in [0, 1] or [−1, 1], or as bytes. Paper is 0, −1 and 0.
+        Pixels as float32 in [0, 1] or [−1, 1], or as bytes. The background is 0, −1 or 0, respectively.
     return_X_y : bool, default=False
         Return ``(data, target)`` instead of a Bunch.
     data_home : path, default=None
         Folder for downloads (in its subfolder ``mercer``). The default is `sklearn.datasets.get_data_home`.
     download_if_missing : bool, default=True
-        False raises an error if the files are neither in the folder in ``MERCER_DATA`` nor in `data_home`.
+        If False, raise an error if the files are neither in the folder ``MERCER_DATA`` nor in `data_home`.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def load_mnist(
 
 
 def read_idx(path: Path) -> np.ndarray:
-    """Bytes in the idx format: two zeros, 8 for bytes, the number of axes, their lengths (big-endian), the values."""
+    """Read bytes in the idx format: two zeros, 8 for bytes, the number of axes, their lengths (big-endian), values."""
     with reading("load_mnist", path), gzip.open(path) as file:
         head = file.read(4)
         if head[:3] != b"\0\0\x08":
@@ -120,13 +120,13 @@ def _digits(return_X_y: bool, data: np.ndarray, target: np.ndarray, descr: str, 
 
 
 def _build_usps(parts: Sequence[Path], path: Path) -> None:
-    """Lines of the digit and its 256 pixels on [−1, 1], in thousandths, as arrays with pixels on [0, 1]."""
+    """Convert lines of a digit and its 256 pixels on [−1, 1], in thousandths, to arrays with pixels on [0, 1]."""
     tables = [np.loadtxt(part, ndmin=2) for part in parts]
     check = sha256()
     for table in tables:
         check.update(table[:, 0].astype(np.int8).tobytes() + np.rint(1000 * table[:, 1:]).astype("<i2").tobytes())
     if check.hexdigest() != _USPS_CONTENT:
-        raise ValueError("the digits are not those of the checksum")
+        raise ValueError("the digits do not match the checksum")
     found: dict[str, Any] = {}
     for part, table in zip(("train", "test"), tables, strict=True):
         found[f"X_{part}"] = ((table[:, 1:] + 1) / 2).astype(np.float32)
@@ -135,7 +135,7 @@ def _build_usps(parts: Sequence[Path], path: Path) -> None:
 
 
 _ESL = "https://hastie.su.domains/ElemStatLearn/datasets/"
-# of the values, because copies of the files are compressed in several ways
+# checksum of the values, because copies of the files differ in compression
 _USPS_CONTENT = "9a7c62d4ae8456936534c29d88ac7b31468dc4bd63526a13f81bfe40dadaf27c"
 USPS = File(
     "usps/usps.npz",
@@ -161,7 +161,7 @@ def load_usps(
     subset : {"train", "test", "all"}, default="train"
         The 7,291 training digits, the 2,007 test digits, or all, training digits first.
     scale : {"unit", "signed"}, default="unit"
-        Pixels as float32 in [0, 1] or [−1, 1]; paper is 0 and −1.
+        Pixels as float32 in [0, 1] or [−1, 1]; the background is 0 or −1.
     return_X_y, data_home, download_if_missing
         As in `load_mnist`.
 
@@ -207,7 +207,7 @@ def deskew(X: Data) -> np.ndarray:
     Parameters
     ----------
     X : array of shape (n, side²)
-        Images row by row, nonnegative, 0 where there is no ink (``scale="unit"`` or ``"raw"``, not ``"signed"``).
+        Images row by row, nonnegative, 0 without ink (``scale="unit"`` or ``"raw"``, not ``"signed"``).
 
     Returns
     -------
@@ -229,7 +229,7 @@ def deskew(X: Data) -> np.ndarray:
     X = np.asarray(X)
     side = int(np.sqrt(X.shape[-1]))
     if X.ndim != 2 or side**2 != X.shape[1]:
-        raise ValueError(f"deskew: X of shape {X.shape} must have a square image in each row, as (n, side²).")
+        raise ValueError(f"deskew: X has shape {X.shape}; each row must be a square image, for a shape (n, side²).")
     X = X.astype(np.float64 if X.dtype == np.float64 else np.float32)
     if not np.all(X >= 0):
         raise ValueError("deskew: X must be nonnegative, 0 where there is no ink; scale pixels to [0, 1].")

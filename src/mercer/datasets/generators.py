@@ -1,4 +1,4 @@
-"""Samples of known distributions, for examples and tests."""
+"""Samples from known distributions, for examples and tests."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def make_circles(
 
     .. math:: x = R_y\,(\cos\varphi, \sin\varphi) + \sigma\varepsilon, \qquad R_0 = 1, \quad R_1 = \text{factor},
 
-    with :math:`\varphi` uniform on :math:`[0, 2\pi)` and :math:`\varepsilon` standard normal. The best boundary is a
-    circle, a line in the features :math:`x_1^2, x_2^2`.
+    with :math:`\varphi` uniform on :math:`[0, 2\pi)` and :math:`\varepsilon` standard normal. The optimal
+    boundary is a circle, which is a line in the features :math:`x_1^2, x_2^2`.
 
     The parameters are those of `sklearn.datasets.make_circles`, whose points are evenly spaced on the circles. Here
     they are a random sample; by default, the clouds are separate.
@@ -33,11 +33,11 @@ def make_circles(
     Parameters
     ----------
     n_samples : int or (int, int), default=400
-        The total number of points, the odd one in the inner circle; or the numbers of the outer and inner circle.
+        The total number of points (an odd one goes to the inner circle), or the numbers for outer and inner circle.
     shuffle : bool, default=True
-        Whether to mix the classes. Otherwise the outer circle comes first.
+        Whether to shuffle the points. Otherwise, the outer circle comes first.
     noise : float >= 0 or None, default=0.1
-        The standard deviation σ in each direction; None is 0. The clouds overlap for large values.
+        The standard deviation σ in each direction; None means 0. The clouds overlap for large values.
     random_state : None, int, RandomState or Generator
     factor : float in [0, 1), default=0.3
         The radius of the inner circle. 0 gives a cloud in the middle of a ring.
@@ -74,12 +74,12 @@ def _two(owner: str, n_samples: Any) -> tuple[int, int]:
     for count in counts:
         check_number(owner, "n_samples", count, at_least=1, integer=True)
     if pair and len(counts) != 2:
-        raise ValueError(f"{owner}: n_samples = {n_samples!r} must be an integer or two of them.")
+        raise ValueError(f"{owner}: n_samples = {n_samples!r} must be an integer or a pair of integers.")
     return n_samples if pair else (n_samples // 2, n_samples - n_samples // 2)
 
 
 def complex_boundary(X: Data) -> np.ndarray:
-    r"""The function whose zeros are the boundary of `make_complex`: :math:`g(x) = x_2 + \sin(3x_1 + 2\sin 3x_2)`.
+    r"""The function whose zero set is the boundary of `make_complex`: :math:`g(x) = x_2 + \sin(3x_1 + 2\sin 3x_2)`.
 
     Parameters
     ----------
@@ -106,16 +106,16 @@ def make_complex(
 
     .. math:: y = \bigl[g(x) > 0\bigr], \qquad g(x) = x_2 + \sin(3x_1 + 2\sin 3x_2).
 
-    The boundary winds through the square and cuts pieces off its sides. As g is odd, the classes are equally likely.
+    The boundary winds through the square and cuts off pieces at its sides. As g is odd, the classes are equally likely.
 
     Parameters
     ----------
     n_samples : int, default=400
-        Points, uniform on the part of the square where :math:`|g(x)| \ge` `margin`.
+        Number of points, uniform on the part of the square where :math:`|g(x)| \ge` `margin`.
     margin : float in [0, 1], default=0
-        The width of an empty strip along the boundary, in values of g. Larger margins make the problem easier.
+        Half-width of an empty strip along the boundary, in units of g. Larger margins make the problem easier.
     flip : float in [0, 0.5], default=0
-        The probability of a wrong label, which is the smallest possible error.
+        The probability of a wrong label, which is the Bayes error.
     random_state : None, int, RandomState or Generator
 
     Returns
@@ -158,7 +158,7 @@ def make_toy_cca(
     Parameters
     ----------
     n_samples : int, default=200
-        Pairs.
+        Number of pairs.
     noise : float >= 0, default=0.1
         The standard deviation σ. Larger values lower the canonical correlations.
     random_state : None, int, RandomState or Generator
@@ -191,14 +191,14 @@ def make_contaminated(
     spread: float = 10.0,
     random_state: RandomState = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""A normal sample with a fraction of outliers, uniform on a cube,
+    r"""A normal sample with a fraction of outliers that are uniform on a cube,
 
     .. math:: p = (1 - \epsilon)\,\mathcal N(0, I) + \epsilon\,\mathcal U\bigl([-s, s]^d\bigr).
 
     Parameters
     ----------
     n_samples : int, default=200
-        Points in all.
+        Total number of points.
     n_features : int, default=1
         The dimension d.
     contamination : float in [0, 1], default=0.1
@@ -238,7 +238,7 @@ def make_tasks(
     noise: float = 0.1,
     random_state: RandomState = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Regression problems with a common part,
+    r"""Regression tasks with a common component,
 
     .. math:: y = \sqrt{\rho}\,g_0(x) + \sqrt{1 - \rho}\,g_t(x) + \sigma\varepsilon, \qquad
               g_j(x) = \sum_{m=1}^{5} \sqrt{w_m}\,(a_{jm}\cos mx + b_{jm}\sin mx), \quad w_m \propto m^{-2},
@@ -254,11 +254,11 @@ def make_tasks(
     Parameters
     ----------
     n_samples : int, default=20
-        Points of each task.
+        Number of points per task.
     n_tasks : int, default=5
-        Tasks.
+        Number of tasks.
     relatedness : float in [0, 1], default=0.8
-        The correlation ρ of the functions of two tasks: 0 for unrelated tasks, 1 for one common function.
+        The correlation ρ between the functions of two tasks: 0 for unrelated tasks, 1 for one common function.
     noise : float >= 0, default=0.1
         The standard deviation σ. With the same `random_state`, ``noise=0`` gives the functions at the same points.
     random_state : None, int, RandomState or Generator
@@ -266,7 +266,7 @@ def make_tasks(
     Returns
     -------
     X : array of shape (n_samples * n_tasks, 2)
-        x and the number of the task; the tasks one after the other.
+        x and the task number, sorted by task.
     y : array of shape (n_samples * n_tasks,)
 
     References
@@ -303,23 +303,23 @@ def make_tasks(
 def make_shifted(
     n_samples: int = 30, n_groups: int = 20, *, shift: float = 2.5, random_state: RandomState = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    r"""Groups of points in the plane, each with its own place, direction and boundary,
+    r"""Groups of points in the plane, each with its own location, direction and boundary,
 
     .. math:: x = c + s\,u + t\,v, \qquad y = [s > 0], \qquad s \sim \mathcal N(0, 1.2^2), \quad
               t \sim \mathcal N(0, 0.35^2),
 
     where a group has a centre c, uniform on :math:`[-r, r]^2`, and a direction :math:`u = (\cos\varphi, \sin\varphi)`
     with :math:`\varphi` uniform on :math:`[0, \pi/2)`; v is orthogonal to u. The boundary passes through the centre,
-    across the long axis: an unlabelled group reveals its own boundary, and those of other groups are wrong for it.
+    across the long axis: a group reveals its own boundary even without labels, and the others' boundaries are wrong.
 
     Parameters
     ----------
     n_samples : int, default=30
-        Points of each group.
+        Number of points per group.
     n_groups : int, default=20
-        Groups.
+        Number of groups.
     shift : float >= 0, default=2.5
-        The range r of the centres. Larger values make a common boundary worse; with 0, groups differ in direction only.
+        The range r of the centres. Larger values make a common boundary worse; with 0, groups differ only in direction.
     random_state : None, int, RandomState or Generator
 
     Returns
@@ -328,7 +328,7 @@ def make_shifted(
     y : array of shape (n_samples * n_groups,)
         0 or 1.
     groups : array of shape (n_samples * n_groups,)
-        The number of the group; the groups one after the other.
+        The group number, in ascending order.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Collections of graphs by name."""
+"""Collections of graphs, by name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COLLECTIONS = {
     "IMDB-BINARY": "1,000 casts of films; action or romance",
     "IMDB-MULTI": "1,500 casts of films; comedy, romance or science fiction",
 }
-# a copy of the collections of 2019, under an address whose content cannot change
+# a copy of the collections of 2019, at an address whose content cannot change
 _COPY = "https://raw.githubusercontent.com/bknyaz/graph_nn/42424688d23f34f6b6e9b4c110f3381c02198312/data/{}.zip"
 _SHA256 = {
     "MUTAG": "20f52db82d6d85d5f67d2fa42c3fb705d05934be44329314ab17b05d0c012f7e",
@@ -44,7 +44,7 @@ GRAPHS = {
 def load_graphs(
     name: str, *, return_X_y: bool = False, data_home: FilePath | None = None, download_if_missing: bool = True
 ) -> Any:
-    """Load a collection of the TU Dortmund by its name; `load_tu` reads any other from a path.
+    """Load a TU Dortmund collection by name; `load_tu` reads any other from a path.
 
     Parameters
     ----------
@@ -76,6 +76,6 @@ def load_graphs(
         found = load_tu(path)
         labels, target = np.unique(found.y, return_inverse=True)
     descr = (
-        f"{name}: {COLLECTIONS[name]}.\n\nSource: TUDataset, {PAGE}.\nLicence: none is stated; in use for research.\n"
+        f"{name}: {COLLECTIONS[name]}.\n\nSource: TUDataset, {PAGE}.\nLicence: none stated; in use for research.\n"
     )
     return answer(return_X_y, found.graphs, target, target_names=labels, DESCR=descr, filename=path)

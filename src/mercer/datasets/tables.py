@@ -1,4 +1,4 @@
-"""Tables of numbers."""
+"""Numeric tables."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from ..types import FilePath
 from ._source import UCI, File, Part, answer, arrays, encode, locate, read_table, reading, write_table
 
 VOWEL = File("classic/vowel.csv.gz", "CRAN, in the R package mlbench as Vowel", "a CSV file")
-VOWEL_DESCR = """Vowels of British English: 990 of them, 15 speakers saying 11 words 6 times; 9 coefficients of each.
+VOWEL_DESCR = """Vowels of British English: 990 of them, 15 speakers saying 11 words 6 times; 9 coefficients for each.
 
 Source: Deterding, Speaker normalisation for automatic speech recognition (1989), from the UCI repository by way of the
-R package mlbench. Training are the speakers 0 to 7 (528 vowels), tests the others (462), as in the UCI repository.
+R package mlbench. Speakers 0 to 7 are for training (528 vowels), the others for tests (462), as in the UCI repository.
 Licence: Creative Commons Attribution 4.0 (UCI).
 """
 
 
 def load_wine(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Load the Wine data, 178 wines of three growers with 13 measurements: scikit-learn's own copy, unscaled.
+    """Load the Wine data, 13 measurements of 178 wines from three growers: scikit-learn's copy, unscaled.
 
     Parameters
     ----------
     return_X_y : bool, default=False
         Return ``(data, target)`` instead of a Bunch.
     as_frame : bool, default=False
-        ``data`` and ``target`` as a DataFrame and a Series of pandas, and both in ``frame``.
+        Return ``data`` as a pandas DataFrame, ``target`` as a Series, and both in ``frame``.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def load_vowel(
     data_home: FilePath | None = None,
     download_if_missing: bool = True,
 ) -> Any:
-    """Load vowels of fifteen speakers, for classes or for tasks.
+    """Load vowels of fifteen speakers, for classification or multitask learning.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def load_vowel(
     )
 
 
-# of each data frame: the folder of its file, its package and name there, and what is to be explained
+# for each data frame: the folder of its file, package and name in R, and the targets
 R_TABLES = {
     "mcycle": ("splines", "MASS/mcycle", "accel"),
     "geyser": ("splines", "MASS/geyser", "duration"),
@@ -129,7 +129,7 @@ _R_COLUMNS = {
     "galaxies": ["velocity"],
     "nottem": ["time", "temp"],
     "nile": ["year", "flow"],
-}  # where Rdatasets has others
+}  # where those of Rdatasets differ
 _R_SHA256 = {
     "mcycle": "b89a1e4eb0391a982b32be3e378df00e8593ff9971e9425e9c5d7929b74f9801",
     "geyser": "691381248e0418ccbfc23cc5093e71220313ddb7ffb70e817e27a6dfb900fbcc",
@@ -178,7 +178,7 @@ def load_r_data(
     data_home: FilePath | None = None,
     download_if_missing: bool = True,
 ) -> Any:
-    """Load a table of R's packages by its name.
+    """Load a table from R's packages by name.
 
     Parameters
     ----------
@@ -193,8 +193,8 @@ def load_r_data(
     -------
     Bunch
         ``data`` (n, p) and ``target``: an array (n,), or (n, t) for several targets (``rat_diet``), or None without a
-        target (``galaxies``, ``USArrests``). NA is NaN. A text column is encoded by the positions of its values in
-        ``categories[column]``, as integers if it is the target. Also ``feature_names``, ``target_names`` (the classes,
+        target (``galaxies``, ``USArrests``). NA is NaN. Text columns are encoded as positions in
+        ``categories[column]``, as integers for targets. Also ``feature_names``, ``target_names`` (the classes,
         or the names of the targets), ``DESCR``, ``filename``.
 
     Examples
@@ -270,7 +270,7 @@ def load_uci_regression(
     data_home: FilePath | None = None,
     download_if_missing: bool = True,
 ) -> Any:
-    """Load a regression problem of common benchmarks.
+    """Load a regression problem from common benchmarks.
 
     Parameters
     ----------
@@ -303,7 +303,7 @@ def load_uci_regression(
     with reading("load_uci_regression", path):
         data, target = found["X"], found["y"]
     names = found.get("feature_names")
-    licence = "Creative Commons Attribution 4.0 (UCI)" if UCI in page else "none is stated; in use for research"
+    licence = "Creative Commons Attribution 4.0 (UCI)" if UCI in page else "none stated; in use for research"
     return answer(
         return_X_y,
         data,
@@ -331,7 +331,7 @@ def load_anomaly(
     data_home: FilePath | None = None,
     download_if_missing: bool = True,
 ) -> Any:
-    """Load an outlier detection problem of the ODDS library.
+    """Load an outlier detection problem from the ODDS library.
 
     Parameters
     ----------

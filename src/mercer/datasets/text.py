@@ -1,4 +1,4 @@
-"""Texts and sequences: samples are strings."""
+"""Texts and sequences, as strings."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ R8 = {
     for part, digest in _R8.items()
 }
 R8_TOPICS = ("acq", "crude", "earn", "grain", "interest", "money-fx", "ship", "trade")
-R8_DESCR = """R8: 7,674 reports of Reuters in eight topics, 5,485 for training and 2,189 for tests.
+R8_DESCR = """R8: 7,674 Reuters reports in eight topics, 5,485 for training and 2,189 for tests.
 
 Words in lower case, without punctuation. Source: Reuters-21578, as prepared by Cardoso-Cachopo, Improving methods for
 single-label text categorization (2007). Licence: Reuters-21578 is free for research.
@@ -56,12 +56,12 @@ REUTERS40 = File(
 )
 REUTERS40_DESCR = """Reuters, 40 reports: 20 on acquisitions and 20 on crude oil, in full.
 
-Source: Reuters-21578 by way of the R package kernlab, as reuters. Licence: GPL-2, as the package.
+Source: Reuters-21578 by way of the R package kernlab, as reuters. Licence: GPL-2, like the package.
 """
 
 
 def _build_splice(parts: Sequence[Path], path: Path) -> None:
-    """Cells with blanks before them."""
+    """Strip the blanks around cells."""
     with open(parts[0], newline="", encoding="utf-8") as file:
         write_table(path, ([cell.strip() for cell in row] for row in csv.reader(file)))
 
@@ -79,7 +79,7 @@ SPLICE = File(
     ),
     _build_splice,
 )
-SPLICE_DESCR = """Splice junctions: 3,190 sequences of 60 nucleotides around a place in the DNA of primates.
+SPLICE_DESCR = """Splice junctions: 3,190 sequences of 60 nucleotides from the DNA of primates.
 
 EI: the end of an exon (767); IE: the end of an intron (768); N: neither (1,655). A few letters stand for several
 nucleotides (D, N, R, S). Source: Noordewier, Towell, Shavlik (1991), from the UCI repository.
@@ -88,7 +88,7 @@ Licence: Creative Commons Attribution 4.0 (UCI).
 
 
 def _build_promoters(parts: Sequence[Path], path: Path) -> None:
-    """Lines of a number, a letter in each cell, and the label."""
+    """Convert lines of a number, single letters and the label."""
     with open(parts[0], newline="", encoding="utf-8") as file:
         write_table(path, [["label", "sequence"], *([row[-1], "".join(row[1:-1])] for row in csv.reader(file))])
 
@@ -120,7 +120,7 @@ def load_r8(
     data_home: FilePath | None = None,
     download_if_missing: bool = True,
 ) -> Any:
-    """Load reports of Reuters in eight topics.
+    """Load Reuters reports in eight topics.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def load_r8(
         path = locate("load_r8", R8[part], data_home, download_if_missing)
         filename.append(path)
         with reading("load_r8", path), gzip.open(path, "rt", encoding="utf-8") as file:
-            _, *rows = (line.rstrip("\n").split("\t", 1) for line in file)  # there is a header
+            _, *rows = (line.rstrip("\n").split("\t", 1) for line in file)  # the first line is a header
             data += [text for _, text in rows]
             targets.append(encode([label for label, _ in rows], R8_TOPICS))
     return _texts(return_X_y, data, np.concatenate(targets), R8_TOPICS, R8_DESCR, filename)
@@ -159,7 +159,7 @@ def load_r8(
 def load_reuters40(
     *, return_X_y: bool = False, data_home: FilePath | None = None, download_if_missing: bool = True
 ) -> Any:
-    """Load forty reports of Reuters, on acquisitions and on crude oil.
+    """Load forty Reuters reports, on acquisitions and on crude oil.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def load_reuters40(
 def load_splice(
     *, return_X_y: bool = False, data_home: FilePath | None = None, download_if_missing: bool = True
 ) -> Any:
-    """Load sequences of DNA around ends of exons, ends of introns and neither.
+    """Load DNA sequences around ends of exons, ends of introns, and neither.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def load_splice(
 def load_promoters(
     *, return_X_y: bool = False, data_home: FilePath | None = None, download_if_missing: bool = True
 ) -> Any:
-    """Load sequences of DNA that are, or are not, promoters of a gene.
+    """Load DNA sequences, half of which are promoters of a gene.
 
     Parameters
     ----------

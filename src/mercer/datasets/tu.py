@@ -21,12 +21,12 @@ PARTS = ("A", "graph_indicator", "graph_labels", "graph_attributes", "node_label
 
 @speaking
 def load_tu(path: str | PathLike[str]) -> Bunch:
-    r"""Read a collection of graphs in the TU format, from its zip file or its folder.
+    r"""Read a collection of graphs in the TU format, from a zip file or a folder.
 
     Parameters
     ----------
     path : path
-        A zip file, or a folder, that holds ``NAME_A.txt``, ``NAME_graph_indicator.txt``, ``NAME_graph_labels.txt`` (or
+        A zip file or a folder that contains ``NAME_A.txt``, ``NAME_graph_indicator.txt``, ``NAME_graph_labels.txt`` (or
         ``NAME_graph_attributes.txt``, for regression) and possibly ``NAME_node_labels.txt``, ``NAME_edge_labels.txt``
         and ``NAME_node_attributes.txt``.
 
@@ -37,9 +37,9 @@ def load_tu(path: str | PathLike[str]) -> Bunch:
 
     Notes
     -----
-    Labels are integers, or tuples of them where a line has several. The format lists an undirected edge in both
-    directions: if every arc has its reverse, with the same label, the graphs are undirected. Arcs that are listed twice
-    are kept once. Attributes of edges are not read.
+    Labels are integers, or tuples of integers if a line has several. The format lists an undirected edge in both
+    directions: if every arc has its reverse, with the same label, the graphs are undirected. Duplicate arcs are kept
+    once. Edge attributes are not read.
 
     References
     ----------
@@ -71,7 +71,7 @@ def load_tu(path: str | PathLike[str]) -> Bunch:
         wrong = (rows != np.rint(rows)) | (np.abs(rows) > 2**53) if kind is np.int64 else ~np.isfinite(rows)
         if np.any(wrong):
             expected = "integers" if kind is np.int64 else "finite numbers"
-            raise ValueError(f"load_tu: {name}_{part}.txt holds {rows[wrong][0]:g}, expected {expected}.")
+            raise ValueError(f"load_tu: {name}_{part}.txt contains {rows[wrong][0]:g}; expected {expected}.")
         return rows.astype(kind)
 
     arcs, owner = table("A"), table("graph_indicator")
@@ -80,7 +80,7 @@ def load_tu(path: str | PathLike[str]) -> Bunch:
     if arcs is None or owner is None or y is None:
         raise ValueError(f"load_tu: {path} lacks {name}_A, {name}_graph_indicator or {name}_graph_labels (.txt).")
     if arcs.shape[1] != 2:
-        raise ValueError(f"load_tu: {name}_A.txt has {arcs.shape[1]} numbers per line; expected two ends of an edge.")
+        raise ValueError(f"load_tu: {name}_A.txt has {arcs.shape[1]} numbers per line; expected the ends of an edge.")
     if len(owner) and owner.shape[1] != 1:
         raise ValueError(
             f"load_tu: {name}_graph_indicator.txt has {owner.shape[1]} numbers per line; expected the graph of a node."
@@ -90,14 +90,14 @@ def load_tu(path: str | PathLike[str]) -> Bunch:
             f"load_tu: {name}_graph_indicator.txt names the graph {owner.min()}; graphs are numbered from 1."
         )
     if not len(y):
-        raise ValueError(f"load_tu: {path} holds no graphs: the file of their labels or attributes is empty.")
+        raise ValueError(f"load_tu: {path} contains no graphs: the file of graph labels or attributes is empty.")
     nodes, edges, attributes = table("node_labels"), table("edge_labels"), table("node_attributes", np.float64)
     first = np.searchsorted(owner[:, 0], np.arange(1, len(y) + 2))
     lengths = (nodes, len(owner)), (attributes, len(owner)), (edges, len(arcs)), (owner, first[-1])
     if np.any(np.diff(owner[:, 0]) < 0) or any(part is not None and len(part) != n for part, n in lengths):
-        raise ValueError(f"load_tu: the files of {name} do not belong together: their numbers of lines differ.")
+        raise ValueError(f"load_tu: the files of {name} do not match: their numbers of lines differ.")
     if np.any((arcs < 1) | (arcs > len(owner))):
-        raise ValueError(f"load_tu: {name}_A.txt names a node that is not among the {len(owner)} of the indicator.")
+        raise ValueError(f"load_tu: {name}_A.txt names a node that is not one of the {len(owner)} of the indicator.")
     ends, edges, directed = _edges(arcs - 1, edges)
     begin = np.searchsorted(ends[:, 0], first)
     graphs = [
@@ -122,7 +122,7 @@ def _files(path: Path) -> tuple[str, dict[str, bytes]]:
             require_file(path / file)
         return name, {part: (path / file).read_bytes() for part, file in found.items()}
     if not path.exists():
-        raise FileNotFoundError(f"load_tu: {path} does not exist; give the zip file or the folder of a collection.")
+        raise FileNotFoundError(f"load_tu: {path} does not exist; pass the zip file or the folder of a collection.")
     require_file(path)
     with open(path, "rb") as raw:
         try:
@@ -131,7 +131,7 @@ def _files(path: Path) -> tuple[str, dict[str, bytes]]:
             raise _damaged(path, error) from error
         name, found = _named(path, archive.namelist())
         held = sum(archive.getinfo(file).file_size for file in found.values())
-        require_room(path, held, "unpack it, and give the folder", text=True)
+        require_room(path, held, "unpack it, and pass the folder", text=True)
         try:
             return name, {part: archive.read(file) for part, file in found.items()}
         except Exception as error:
@@ -146,19 +146,19 @@ def _named(path: Path, places: list[str]) -> tuple[str, dict[str, str]]:
     """The name of the collection, and the paths of its parts."""
     names = [Path(place).name.removesuffix("_A.txt") for place in places if place.endswith("_A.txt")]
     if len(names) != 1:
-        raise ValueError(f"load_tu: {path} must hold exactly one file NAME_A.txt; it holds {len(names)}.")
+        raise ValueError(f"load_tu: {path} must contain exactly one file NAME_A.txt; it contains {len(names)}.")
     found: dict[str, str] = {}
     for place in places:
         part = Path(place).name.removeprefix(f"{names[0]}_").removesuffix(".txt")
         if part in PARTS and Path(place).name == f"{names[0]}_{part}.txt":
             if part in found:
-                raise ValueError(f"load_tu: {path} holds {found[part]} and {place}; remove one.")
+                raise ValueError(f"load_tu: {path} contains both {found[part]} and {place}; remove one.")
             found[part] = place
     return names[0], found
 
 
 def _edges(ends: np.ndarray, labels: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None, bool]:
-    """Arcs in order and without repetition, or edges once where all arcs come in pairs; whether they are arcs."""
+    """Sorted arcs without duplicates, or edges if every arc has its reverse; and whether they are arcs."""
     ends, kept = np.unique(ends, axis=0, return_index=True)
     labels = None if labels is None else labels[kept]
     back = np.lexsort((ends[:, 0], ends[:, 1]))

@@ -1,4 +1,4 @@
-"""Several views of the same things."""
+"""Several views of the same objects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VIEWS = {
     "zer": "47 Zernike moments",
     "mor": "6 morphological features",
 }
-MFEAT_DESCR = "Multiple features: 2,000 handwritten numerals, 200 of each digit, in six descriptions.\n\n" + (
+MFEAT_DESCR = "Multiple features: 2,000 handwritten numerals, 200 of each digit, in six views.\n\n" + (
     "\n".join(f"{name}: {text}" for name, text in VIEWS.items())
     + """
 
@@ -59,7 +59,7 @@ MFEAT = File(
 WIKIPEDIA = File(
     "crossmodal/wikipedia_rasiwasia.npz",
     "http://www.svcl.ucsd.edu/projects/crossmodal/",
-    "an npz file of I, T and y, each _train and _test",
+    "an npz file of I, T and y, each with _train and _test",
 )
 WIKIPEDIA_TOPICS = (
     *("art", "biology", "geography", "history", "literature", "media", "music", "royalty", "sport", "warfare"),
@@ -69,7 +69,7 @@ WIKIPEDIA_DESCR = """Wikipedia: 2,866 pairs of an image and a text, 2,173 for tr
 From featured articles, in ten categories. An image is a histogram of 128 visual words (SIFT), a text the proportions of
 10 topics (LDA).
 Source: Rasiwasia et al., A new approach to cross-modal multimedia retrieval (2010).
-Licence: none is stated; in use for research.
+Licence: none stated; in use for research.
 """
 
 
@@ -80,19 +80,19 @@ def load_mfeat(
     data_home: FilePath | None = None,
     download_if_missing: bool = True,
 ) -> Any:
-    """Load six descriptions of 2,000 handwritten numerals.
+    """Load six views of 2,000 handwritten numerals.
 
     Parameters
     ----------
     view : {"fou", "fac", "kar", "pix", "zer", "mor"}, default=None
-        One description only. None gives all.
+        Load only this view. None loads all.
     return_X_y, data_home, download_if_missing
         As in `load_mnist`.
 
     Returns
     -------
     Bunch
-        ``data``: an array (2000, p) of the view, or a dictionary of all six by their names; ``target``, sorted;
+        ``data``: an array (2000, p) of the view, or a dictionary of all six by name; ``target``, sorted;
         ``feature_names`` likewise, ``target_names``, ``DESCR``, ``filename``.
 
     Examples
@@ -127,7 +127,7 @@ def load_wikipedia(
     data_home: FilePath | None = None,
     download_if_missing: bool = True,
 ) -> Any:
-    """Load pairs of an image and a text of Wikipedia, for cross-modal retrieval.
+    """Load pairs of an image and a text from Wikipedia, for cross-modal retrieval.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The experiments that the lectures and the thesis report, on the real data: ``mercer reproduce``."""
+"""The experiments of the lectures and the thesis, on real data where available: ``mercer reproduce``."""
 
 from importlib import import_module
 from pkgutil import iter_modules
@@ -7,5 +7,5 @@ from ._base import EXPERIMENTS, Experiment, Result, Row
 
 __all__ = ["EXPERIMENTS", "Experiment", "Result", "Row"]
 
-for module in iter_modules(__path__):  # each enters its experiments
+for module in iter_modules(__path__):  # each module registers its experiments
     import_module(f"{__name__}.{module.name}")

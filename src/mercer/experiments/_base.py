@@ -1,4 +1,4 @@
-"""What an experiment is: a name, where it was reported, and a function that gives a table and pictures."""
+"""An experiment: a name, its source, and a function that produces a table and figures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from .._palette import GREY
 
-# where they were reported
+# sources
 THESIS = "Cao, Useful Applications in Statistical Learning with RKHS (2016)"
 SLIDES = "Fukumizu, Various Kernel Methods, slides (2010)"
 CLASSIFIER_NOTES = "Statistical Learning I, notes of a course (2019)"
@@ -35,7 +35,7 @@ STYLE: Any = {
 
 @dataclass(frozen=True)
 class Row:
-    """One quantity: what was reported, what was found here, and why they differ where they do."""
+    """One quantity: the reported value, ours, and a remark, such as the reason for a difference."""
 
     quantity: str
     reported: str
@@ -45,7 +45,7 @@ class Row:
 
 @dataclass
 class Result:
-    """The table, the files of the figures, and what a reader should know besides."""
+    """The table, the figure files, and notes."""
 
     rows: list[Row] = field(default_factory=list)
     figures: list[Path] = field(default_factory=list)
@@ -53,11 +53,11 @@ class Result:
     seconds: float = 0.0
 
     def add(self, quantity: str, reported: Any, ours: Any, remark: str = "") -> None:
-        """A row of the table."""
+        """Add a row to the table."""
         self.rows.append(Row(quantity, str(reported), str(ours), remark))
 
     def note(self, text: str) -> None:
-        """A sentence below the table."""
+        """Add a note below the table."""
         self.notes.append(text)
 
 
@@ -68,16 +68,16 @@ class Experiment:
     Parameters
     ----------
     name : str
-        Under which ``mercer reproduce`` knows it.
+        Its name for ``mercer reproduce``.
     title : str
-        What is shown, in one line.
+        What it shows, in one line.
     source : str
         Where it was reported.
     minutes : float
-        About what the full run takes, on two cores.
+        Approximate duration of the full run, on two cores.
     function : callable
         ``function(result, quick, draw)`` fills in the result; ``with draw(name, ncols=2) as (figure, axes)`` makes a
-        figure and saves it under that name, the options being those of ``Figure.subplots``, and ``figsize``.
+        figure and saves it under that name; options are ``figsize`` and those of ``Figure.subplots``.
     """
 
     name: str
@@ -87,20 +87,20 @@ class Experiment:
     function: Callable[[Result, bool, Draw], None]
 
     def run(self, quick: bool = False, out: Any = ".") -> Result:
-        """Run it, the figures going to the folder `out`; `quick` takes less data or fewer settings."""
+        """Run it and save the figures in the folder `out`; `quick` uses less data or fewer settings."""
         folder = Path(out)
         folder.mkdir(parents=True, exist_ok=True)
         result = Result()
 
         @contextmanager
         def draw(name: str, *, figsize: tuple[float, float] = (7.0, 4.2), **options: Any) -> Iterator[tuple[Any, Any]]:
-            """A figure in the style of the library and its axes, saved and entered in the result after the drawing."""
+            """A figure in the style of the library, and its axes; saved and added to the result after drawing."""
             from matplotlib import rc_context
             from matplotlib.figure import Figure
 
             path = folder / f"{self.name}_{name}.png"
             with rc_context(STYLE):
-                figure = Figure(figsize=figsize, layout="constrained")  # no pyplot: nothing is left open
+                figure = Figure(figsize=figsize, layout="constrained")  # without pyplot, no figure stays open
                 yield figure, figure.subplots(**options)
                 figure.savefig(path, dpi=150)
             result.figures.append(path)
@@ -112,7 +112,7 @@ class Experiment:
 
 
 def experiment(name: str, title: str, source: str, minutes: float) -> Callable[[Any], Experiment]:
-    """Enter a function as an experiment."""
+    """Register a function as an experiment."""
 
     def enter(function: Any) -> Experiment:
         EXPERIMENTS[name] = Experiment(name, title, source, minutes, function)
@@ -122,6 +122,6 @@ def experiment(name: str, title: str, source: str, minutes: float) -> Callable[[
 
 
 def standard_error(search: Any) -> float:
-    """That of the best setting's mean score over the folds, as if these were independent."""
+    """The standard error of the best setting's mean score, treating folds as independent."""
     spread = search.cv_results_["std_test_score"][search.best_index_]
-    return float(spread / np.sqrt(search.n_splits_ - 1))  # scikit-learn's spread divides by n, not by n − 1
+    return float(spread / np.sqrt(search.n_splits_ - 1))  # scikit-learn's standard deviation divides by n, not n − 1

@@ -1,4 +1,4 @@
-"""Kernel canonical correlation: two coordinates that hang together, and images that are found by texts."""
+"""Kernel canonical correlation of two dependent coordinates, and retrieval of images by text."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def toy_cca(result: Result, quick: bool, draw: Draw) -> None:
     remark = f"{free.score(new_X, np.random.default_rng(1).permutation(new_Y)):.2f} on new ones"
     result.add("random pairs, ε = 0", "ill-posed: 1", f"{free.correlations_[0]:.6f}", remark)
     result.note(
-        "The regulariser is ε times the centred matrix (the slides leave it uncentred); ℓ is the median distance. "
-        "Random pairs have Laplace kernels, whose matrix rounding leaves regular. The slides' points are not given."
+        "The regulariser is ε times the centred matrix (uncentred in the slides); ℓ is the median distance. Random "
+        "pairs use Laplace kernels, whose matrix is numerically regular. The slides' points are not given."
     )
     with draw("functions", ncols=3, figsize=(10.4, 3.6)) as (_, (points, functions, scores)):
         points.plot(X, Y, ".", color=BLUE, markersize=4)
@@ -52,7 +52,7 @@ def toy_cca(result: Result, quick: bool, draw: Draw) -> None:
 
 @experiment("retrieval", "Images that a text calls for, by kernel CCA", f"{SLIDES}, 3", minutes=0.5)
 def retrieval(result: Result, quick: bool, draw: Draw) -> None:
-    """Image–text pairs of Wikipedia; a text of the test set ranks all images of it."""
+    """Image–text pairs from Wikipedia; each test text ranks all test images."""
     train, test = load_wikipedia(), load_wikipedia(subset="test")
     rows = np.random.default_rng(0).permutation(len(train.target))[: 300 if quick else None]
     image, text = train.data["image"][rows], train.data["text"][rows]
@@ -71,11 +71,11 @@ def retrieval(result: Result, quick: bool, draw: Draw) -> None:
         remark = f"9 components, ε = {model.epsilon_[0]:.2g} by random pairings"
         result.add(f"{name} kernel: class, own image", "an example", ours, remark)
     result.note(
-        f"Of {count} images, the mean average precision of those of the query's category, and the mean "
-        "reciprocal rank of its own image. The slides take pairs of web pages (Hardoon, Szedmak, "
-        f"Shawe-Taylor), which are not at hand; these are {len(text):,} articles of Wikipedia, an image as a "
-        "histogram of visual words, a text as proportions of topics, so that χ² (γ = 1) takes the place "
-        "of the bag-of-words kernel. Images themselves are not in the data."
+        f"Among {count} images: mean average precision for images of the query's category, and mean reciprocal "
+        "rank of its own image. The slides use pairs from web pages (Hardoon, Szedmak, Shawe-Taylor), which are not "
+        f"available; these are {len(text):,} Wikipedia articles, with an image as a histogram of visual words and a "
+        "text as topic proportions, so that χ² (γ = 1) replaces the bag-of-words kernel. The images themselves are "
+        "not in the data."
     )
     with draw("precision", ncols=2, figsize=(10.2, 4.0), width_ratios=[1, 1.25]) as (_, (left, right)):
         for (name, values), tint, marker in zip(curves.items(), (ORANGE, BLUE), "so", strict=True):

@@ -72,9 +72,9 @@ def circles(result: Result, quick: bool, draw: Draw) -> None:
     gap = np.abs(weighted.decision_function(new) - kernel.decision_function(new)).max()
     result.add("weighted features against (xᵀy + 1)²", "the same machine", f"{gap:.1e}", "largest difference of f")
     result.note(
-        "Points are drawn as the thesis's program draws them: radii 1 and 2 about (0, 2), each at 200 equal angles, "
-        "and a spread of 0.1. Its circle of radius 1.5 is drawn by hand; here machines find the boundary. About "
-        "(0, 0), X₂ would be of no use."
+        "As in the thesis's program, points lie on circles of radii 1 and 2 around (0, 2), each at 200 equal angles, "
+        "with a spread of 0.1. Its circle of radius 1.5 is drawn by hand; here machines find the boundary. Around "
+        "(0, 0), X₂ would be useless."
     )
     _draw_boundaries({"A line": line, "Five features: $X_1, X_2, X_1^2, X_2^2, X_1X_2$": five}, X, y, draw)
     _draw_lift(three, X, y, draw)
@@ -87,7 +87,7 @@ def _draw_boundaries(models: dict[str, Any], X: np.ndarray, y: np.ndarray, draw:
             ax.set_aspect("equal")
             display = DecisionDisplay.from_estimator(model, X, y, ax=ax, margins=False, legend=False)
             if display.support_ is not None:
-                display.support_.remove()  # all points but a few, of the line
+                display.support_.remove()  # for the line, these are nearly all points
             (circle,) = ax.plot(1.5 * np.cos(angle), 2 + 1.5 * np.sin(angle), ":", color=INK, linewidth=1.3)
             ax.set(title=title, xlabel="$X_1$", ylabel="$X_2$")
         (machine,) = axes[0].plot([], [], color=INK)
@@ -99,7 +99,7 @@ def _draw_lift(model: EstimatorLike, X: np.ndarray, y: np.ndarray, draw: Draw) -
     """The lifted points and the plane between them: from the side, and along the plane."""
     Z, a, b = lift(X), model[-1].coef_[0], model[-1].intercept_[0]
     ranges = ((0, 5), (0, 18), (-0.5, 4.5))
-    # the horizontal direction in which the plane is seen as a line, in the cube that the ranges are drawn as
+    # the horizontal direction from which the plane is seen as a line, in the scaled cube of the plot
     along = np.degrees(np.arctan2(-a[0] * np.ptp(ranges[0]), a[1] * np.ptp(ranges[1])))
     z1, z2 = np.meshgrid([0, 5], [0, 11])
     views = (("Lifted to 3-D", 20, along + 40), ("Turned, until the plane is a line", 0, along))
@@ -147,11 +147,11 @@ def circles_pca(result: Result, quick: bool, draw: Draw) -> None:
     gap = np.abs(np.abs(linear) - np.abs(PCA(2).fit_transform(X))).max()
     result.add("xᵀy + 1 against PCA", "–", f"{gap:.1e}", "largest difference; centring removes the 1")
     result.note(
-        "The thesis's program treats each circle by itself, and subtracts sums where means are due, so that its figure "
-        "is not of one space. Here both circles are one sample: its first two components are x₁ and x₂, bent, and the "
-        "radius comes later. The figure draws the best pair."
+        "The thesis's program treats each circle separately and subtracts sums instead of means, so that its figure "
+        "does not show one space. Here both circles form one sample: its first two components are bent versions of x₁ "
+        "and x₂, and the radius comes later. The figure shows the best pair."
     )
-    result.note("Scores are of the centred matrix; (3.4) lacks 1/N, and (3.11) is the projection before centring.")
+    result.note("Scores are from the centred matrix; (3.4) lacks 1/N, and (3.11) is the projection before centring.")
     result.note("The text names two kernels, the figure three. Its linear kernel with offset 1 is PCA, a rotation.")
     with draw("scores", nrows=2, ncols=2, figsize=(8.4, 7.4)) as (_, axes):
         first, *others = axes.ravel()
@@ -164,6 +164,6 @@ def circles_pca(result: Result, quick: bool, draw: Draw) -> None:
 
 
 def line_tells(Z: np.ndarray, y: np.ndarray) -> float:
-    """The share that a linear machine gets right of the points that it was fitted to."""
+    """The training accuracy of a linear machine."""
     Z = Z / Z.std()
     return float(SVC(kernel="linear", C=100).fit(Z, y).score(Z, y))

@@ -1,4 +1,4 @@
-"""Kernel k-means."""
+"""Kernel k-means on a ring and on wines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LENGTHSCALES = (0.1, 0.2, 0.4, 0.8, 1.6)
 
 
 def stability(X: np.ndarray, lengthscale: float, resamples: int) -> float:
-    """How well two clusters of random parts of the sample agree, which asks for no classes."""
+    """The agreement of two-cluster solutions on random subsamples, which needs no class labels."""
     model = KernelKMeans(kernel=Gaussian(lengthscale))
     found = choose_clusters(model, X, n_clusters=[2], method="stability", n_resamples=resamples, random_state=0)
     return float(found.scores[0])
@@ -26,7 +26,7 @@ def stability(X: np.ndarray, lengthscale: float, resamples: int) -> float:
 
 @experiment("kmeans", "Kernel k-means finds a ring and what it encloses", f"{SLIDES}, 5", minutes=0.3)
 def kmeans(result: Result, quick: bool, draw: Draw) -> None:
-    """Means in the space of a kernel, which k-means in the plane cannot have."""
+    """Means in the space of a kernel, which k-means in the plane cannot represent."""
     X, ring = make_circles(400, random_state=0)
     stable = {ell: stability(X, ell, 4 if quick else 10) for ell in LENGTHSCALES}
     chosen = max(stable, key=lambda ell: stable[ell])
@@ -48,17 +48,17 @@ def kmeans(result: Result, quick: bool, draw: Draw) -> None:
         ours = f"{adjusted_rand_score(grower, found):.3f}"
         remark = f"{max(np.bincount(found))} wines in the largest cluster"
         result.add(f"wine, {name} kernel: agreement with the growers", "–", ours, remark)
-    result.note("The slides state the method and show one picture, of unknown points.")
+    result.note("The slides state the method and show one picture, of unpublished points.")
     result.note(
-        "ℓ is the one whose clusters are most alike in random parts of the sample (Ben-Hur, Elisseeff, Guyon), "
-        "without the classes: a cut through the middle can turn, the ring cannot. The wines are standardised, and "
-        "their ℓ is the median distance."
+        "ℓ gives the most stable clusters on random subsamples (Ben-Hur, Elisseeff, Guyon), without using the "
+        "classes: a cut through the middle can rotate, the ring cannot. The wines are standardised, and their ℓ is "
+        "the median distance."
     )
     picture(draw, X, models)
 
 
 def objective(result: Result, model: KernelKMeans, X: np.ndarray) -> None:
-    """What is minimised, by its definition; and that it falls."""
+    """The objective by its definition, and its decrease over the rounds."""
     K, member = model.kernel_(X), np.eye(2)[model.labels_]
     share = member / member.sum(axis=0)
     direct = np.trace(K) - np.trace(share.T @ K @ member)

@@ -1,4 +1,4 @@
-"""A boundary that no few polynomial features describe: the degree against cross-validation, a Gaussian beside it."""
+"""A boundary that needs many polynomial features: cross-validated error over the degree, and a Gaussian kernel."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TICKS = [-1, -0.5, 0, 0.5, 1]
 
 @experiment("complex-boundary", "How many polynomial features? Degree against error", f"{THESIS}, 1.2", minutes=0.5)
 def complex_system(result: Result, quick: bool, draw: Draw) -> None:
-    """Figure 1.3, and the choice that the thesis speaks of."""
+    """Figure 1.3, and the choice that the thesis discusses."""
     n, degrees = (300, (1, 2, 3, 5, 7, 9, 12)) if quick else (1000, (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15))
     X, y = make_complex(n, random_state=0)
     new = np.stack(np.meshgrid(*2 * [np.linspace(-1, 1, 101)]), axis=-1).reshape(-1, 2)
@@ -48,8 +48,8 @@ def complex_system(result: Result, quick: bool, draw: Draw) -> None:
     result.add("Gaussian kernel: cross-validated error", "–", f"{1 - gaussian.best_score_:.1%}", remark)
     result.note(
         "The thesis shows such a boundary and reports no numbers; its points belong to a course. Here the boundary is "
-        "known, so that the error over the whole square stands beside the one that cross-validation estimates, from "
-        f"{n:,} points. C is chosen with the degree, and with σ."
+        "known, so that the error over the whole square can be compared with its cross-validation estimate from "
+        f"{n:,} points. C is chosen together with the degree, or with σ."
     )
     machines = {
         f"Degree {best}: {monomials(best)} features": found[best],
@@ -66,7 +66,7 @@ def complex_system(result: Result, quick: bool, draw: Draw) -> None:
 
 
 def monomials(degree: int) -> int:
-    """How many there are in two variables up to a degree, besides 1."""
+    """The number of monomials in two variables up to a degree, without 1."""
     return comb(degree + 2, 2) - 1
 
 

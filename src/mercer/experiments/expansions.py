@@ -1,4 +1,4 @@
-"""Fourier series, wavelets, PCA and ridge regression as one kind of expansion, Σ cⱼ ψⱼ."""
+"""Fourier series, wavelets, PCA and ridge regression as expansions Σ cⱼ ψⱼ."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Series = tuple[np.ndarray, np.ndarray, np.ndarray]  # a function, the features, 
     "expansions", "Fourier, wavelets, PCA and ridge as one expansion", f"{INTERPOLATION_NOTES}, 15", minutes=0.1
 )
 def expansions(result: Result, quick: bool, draw: Draw) -> None:
-    """A kernel of prescribed features Fⱼ: coefficients, norm and fit by the kernel and by the features."""
+    """A kernel with given features Fⱼ: coefficients, norm and fit, by the kernel and by the features."""
     waves = Fourier(n=HIGHEST, decay=1.0)
     found = {
         "Fourier": series(result, "Fourier", waves, WAVE),
@@ -38,9 +38,9 @@ def expansions(result: Result, quick: bool, draw: Draw) -> None:
     }
     c = found["Fourier"][2]
     j = np.arange(1, HIGHEST + 1)
-    sizes = np.hypot(c[j], c[j + HIGHEST]) / (1 + j)  # of cosine and sine, whose features are (1 + j)⁻¹ times them
+    sizes = np.hypot(c[j], c[j + HIGHEST]) / (1 + j)  # amplitudes; the features are (1 + j)⁻¹ times cosine and sine
     gap = np.abs(sizes - 2 * np.abs(np.fft.rfft(WAVE)[j]) / len(T)).max()
-    result.add("Fourier: c and the fast transform", "equal", f"{gap:.1e}", "sizes of the frequencies 1 to 8")
+    result.add("Fourier: c and the fast transform", "equal", f"{gap:.1e}", "amplitudes of the frequencies 1 to 8")
     noisy = WAVE + 0.4 * np.random.default_rng(0).normal(size=len(T))
     ridge = KernelRidgeCV(np.logspace(-3, 2, 21), kernel=waves, fit_intercept=False).fit(T, noisy)
     F = waves.feature_map(T)
@@ -51,14 +51,14 @@ def expansions(result: Result, quick: bool, draw: Draw) -> None:
     variance = components(result)
     result.note(
         "Ridge on features Fⱼ and in the space of Σ FⱼFⱼ are the same problem: f = Σ cⱼFⱼ has ‖f‖² = Σ cⱼ². The notes "
-        "write the penalty as λ‖β‖, without the square; its solutions are these, for other λ. The functions are made "
-        "up, the wines real."
+        "write the penalty as λ‖β‖, without the square, which has the same solutions for other λ. The functions are "
+        "synthetic, the wines are real."
     )
     picture(draw, found, (noisy, ridge.predict(T)), variance)
 
 
 def series(result: Result, name: str, kernel: Any, signal: np.ndarray) -> Series:
-    """The interpolant of a function on the grid, as an expansion in the features of the kernel."""
+    """The interpolant of a function on the grid, expanded in the features of the kernel."""
     F = kernel.feature_map(T)
     model = KernelInterpolator(kernel).fit(T, signal)
     c = model.dual_coef_ @ F
@@ -71,7 +71,7 @@ def series(result: Result, name: str, kernel: Any, signal: np.ndarray) -> Series
 
 
 def components(result: Result) -> np.ndarray:
-    """Principal components of the wines by the linear kernel; the shares of their variances."""
+    """Principal components of the wines by the linear kernel; returns the explained variance ratios."""
     W = StandardScaler().fit_transform(load_wine().data)
     pca, ours = PCA().fit(W), KernelPCA(3, kernel=Linear()).fit(W)
     scores = pca.transform(W)[:, :3]
@@ -79,7 +79,7 @@ def components(result: Result) -> np.ndarray:
     result.add("PCA: kernel PCA with the linear kernel", "equal", f"{gap:.1e}", "three components of the wines")
     rebuilt = scores @ pca.components_[:3]
     share = f"{1 - np.sum((W - rebuilt) ** 2) / np.sum(W**2):.1%}"
-    remark = f"of the squares; eigenvalues say {pca.explained_variance_ratio_[:3].sum():.1%}"
+    remark = f"of the squares; from eigenvalues: {pca.explained_variance_ratio_[:3].sum():.1%}"
     result.add("  Σ cⱼψⱼ of three components", "an expansion", share, remark)
     return pca.explained_variance_ratio_
 

@@ -1,4 +1,4 @@
-"""Functions Σ αᵢ k(·, zᵢ): what the notes prove of them; and the ones of least norm through given values."""
+"""Functions Σ αᵢ k(·, zᵢ): properties proved in the notes, and least-norm interpolation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ._base import CLASSIFIER_NOTES, INTERPOLATION_NOTES, REPRESENTER_NOTES, Dra
     minutes=0.1,
 )
 def functions(result: Result, quick: bool, draw: Draw) -> None:
-    """Representations, the reproducing property, Cauchy–Schwarz, and the spaces that are known."""
+    """Representations, the reproducing property, Cauchy–Schwarz, and spaces known in closed form."""
     H = RKHS(Gaussian(0.7))
     z = np.array([[0.6], [1.5], [2.9], [3.7], [5.2]])
     f = H.function(z, [0.9, -1.5, 1.2, 0.8, -1.0])
@@ -37,7 +37,7 @@ def functions(result: Result, quick: bool, draw: Draw) -> None:
     result.add("|f(x)| over ‖f‖ k(x, x)^½", "≤ 1", f"{ratio.max():.4f}", "at most, over 400 points")
     known_spaces(result)
     result.note(
-        "Differences are those of rounding. S is symmetric: another matrix of the same function has a larger norm."
+        "Differences are due to rounding. S is symmetric: any other matrix of the same function has a larger norm."
     )
     with draw("bumps", ncols=2, figsize=(9.6, 3.8), sharey=True) as (_, (left, right)):
         for i in range(len(f)):
@@ -103,8 +103,8 @@ def interpolation(result: Result, quick: bool, draw: Draw) -> None:
     remark = f"off by {np.abs(longer(x) - y).max():.0e} at the points"
     result.add("σ = 0.1: another function through the points", "a larger norm", f"{longer.norm() ** 2:.6g}", remark)
     result.note(
-        "A narrow kernel falls back to 0 between points; a wide one carries on, and its matrix is nearly singular. The "
-        "notes' own points are not given."
+        "A narrow kernel drops to 0 between points; a wide one does not, but its matrix is nearly singular. The points in "
+        "the notes are not given."
     )
     with draw("bandwidths", figsize=(7.4, 4.2)) as (_, ax):
         ax.plot(grid, truth(grid[:, 0]), color=GREY, linewidth=5, alpha=0.35, label="the function")
@@ -116,12 +116,12 @@ def interpolation(result: Result, quick: bool, draw: Draw) -> None:
 
 
 def truth(x: np.ndarray) -> np.ndarray:
-    """What the values are taken from."""
+    """The function that generates the values."""
     return np.sin(2 * np.pi * x) + 0.4 * np.cos(6 * np.pi * x)
 
 
 def bystander(x: np.ndarray, kernel: Kernel) -> Any:
-    """A function that vanishes at x: a section in the widest gap, without its projection onto those at x."""
+    """A function that vanishes at x: a section in the widest gap, minus its projection onto the sections at x."""
     H, widest = RKHS(kernel), int(np.argmax(np.diff(x[:, 0])))
     section = H.evaluation((x[widest] + x[widest + 1]) / 2)
     return section - H.project(section, x)

@@ -1,4 +1,4 @@
-"""The Gaussian kernel: its features, what it can approximate, products and scales, Fourier transforms, roughness."""
+"""The Gaussian kernel: features, universality, products and scales, Fourier transforms, roughness."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def gaussian_space(result: Result, quick: bool, draw: Draw) -> None:
 
 @experiment("fourier", "Fourier transforms of Gaussian and Laplace kernels, roughness", f"{THESIS}, B.4", minutes=0.2)
 def fourier(result: Result, quick: bool, draw: Draw) -> None:
-    """Transforms, and the functions that go with them."""
+    """Transforms, norms and roughness."""
     _transforms(result, draw)
     _norm(result)
     _roughness(result, 2_000 if quick else 20_000, draw)
 
 
 def _feature_space(result: Result, draw: Draw) -> None:
-    """The curve x ↦ (√λⱼ ψⱼ(x))ⱼ, and how fast the λⱼ fall under a standard normal measure."""
+    """The curve x ↦ (√λⱼ ψⱼ(x))ⱼ, and how fast the λⱼ decay under a standard normal measure."""
     points = np.linspace(-1, 1, 12)[:, None]
     ranks = [np.linalg.matrix_rank(kernel(points)) for kernel in (Gaussian(0.3), Polynomial(2, offset=1.0))]
     result.add(
@@ -85,7 +85,7 @@ def _bandwidth(result: Result, n: int, draw: Draw) -> None:
 
 
 def closest(kernel: Kernel, centres: np.ndarray, x: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """The combination of k(·, zᵢ) that comes closest to the target, in the largest deviation over x."""
+    """The combination of k(·, zᵢ) with the smallest maximum deviation from the target over x."""
     U, s, _ = np.linalg.svd(kernel(x, centres), full_matrices=False)
     basis = U[:, s > 1e-10 * s[0]] * np.sqrt(len(x))
     n, m = basis.shape
@@ -95,7 +95,7 @@ def closest(kernel: Kernel, centres: np.ndarray, x: np.ndarray, target: np.ndarr
 
 
 def _universality(result: Result, draw: Draw) -> None:
-    """Uniform approximation of |x|: as close as one likes by Gaussian and Laplace kernels, 1/8 by cubics."""
+    """Uniform approximation of |x|: arbitrarily close with Gaussian and Laplace kernels, 1/8 at best with cubics."""
     counts = (5, 9, 17, 33, 65)
     x = np.linspace(-1, 1, 201)[:, None]
     target = np.abs(x[:, 0])
@@ -111,9 +111,9 @@ def _universality(result: Result, draw: Draw) -> None:
             claim, remark = ("not universal", "no cubic is closer than 1/8")
         result.add(f"largest deviation from |x|: {name}", claim, ", ".join(f"{e:.4f}" for e in found), remark)
     result.note(
-        f"Deviations are those with {', '.join(map(str, counts))} centres. Universal is a statement about all "
-        "coefficients: in double precision sections of the Gaussian kernel are soon dependent up to rounding, so that "
-        "more centres help no more; a smaller σ would."
+        f"Deviations are for {', '.join(map(str, counts))} centres. Universality allows any coefficients; in double "
+        "precision, sections of the Gaussian kernel soon become dependent up to rounding, so that more centres no "
+        "longer help; a smaller σ would."
     )
     with draw("universality", ncols=2, figsize=(9.2, 3.9)) as (_, axes):
         axes[0].plot(x, target, color=INK, linewidth=1, linestyle=":", label="$|x|$")
@@ -129,7 +129,7 @@ def _universality(result: Result, draw: Draw) -> None:
 
 
 def _separability(result: Result, draw: Draw) -> None:
-    """Products over coordinates, and one scale for each."""
+    """Products over coordinates, with one scale each."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, 2))
     one, two = Gaussian(0.5), Gaussian(1.5)
@@ -143,7 +143,7 @@ def _separability(result: Result, draw: Draw) -> None:
     )
     result.note(
         "B.2 lacks 1/2σ² in the exponent; its σ₁² + σ₂² belongs to the convolution of two Gaussians, not to their "
-        "product f(x; σ₁²) f(y; σ₂²), whose variances stay apart."
+        "product f(x; σ₁²) f(y; σ₂²), which keeps both variances."
     )
     side = np.linspace(-3, 3, 121)
     grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
@@ -181,7 +181,7 @@ def _transforms(result: Result, draw: Draw) -> None:
         word = "Gaussian again" if name == "Gaussian" else "Cauchy"
         result.add(f"transform of {name}: quadrature − formula", word, f"{gap:.1e}", "largest difference, σ = 0.5")
     for s in (0.5, 2.0):
-        level = transform(Gaussian(s), 0) * np.exp(-0.5)  # of a Gaussian, one standard deviation from its middle
+        level = transform(Gaussian(s), 0) * np.exp(-0.5)  # of a Gaussian, one standard deviation from its centre
         width = brentq(lambda w, s=s, level=level: transform(Gaussian(s), w) - level, 0.1, 10, xtol=1e-4)
         words = "smaller here, wider there"
         result.add(f"Gaussian, σ = {s:g}: width in frequency", words, f"{width:.3f}", f"1/σ = {1 / s:g}")
@@ -215,7 +215,7 @@ def _norm(result: Result) -> None:
     printed = quad(integrand, -np.inf, np.inf)[0] / (2 * np.pi)
     remark = f"{printed:.6f} as printed"
     result.add("‖f‖² from K, and by (2.37)", "equal", f"{exact:.6f}, {printed / factor:.6f}", remark)
-    result.note("(2.37) lacks the factor 1/(√(2π)σ)ᵈ of the kernel's transform, and by 2πᵈ it means (2π)ᵈ.")
+    result.note("(2.37) lacks the factor 1/(√(2π)σ)ᵈ of the kernel's transform, and its 2πᵈ means (2π)ᵈ.")
 
 
 def exponent(kernel: Kernel, count: int) -> float:
@@ -230,7 +230,7 @@ def exponent(kernel: Kernel, count: int) -> float:
 
 
 def _roughness(result: Result, count: int, draw: Draw) -> None:
-    """Drawn functions, and functions through the same points."""
+    """Random functions, and functions through the same points."""
     kernels = {"Gaussian": Gaussian(0.5), "Laplace": Laplace(0.5)}
     for name, kernel in kernels.items():
         limit = 2 if name == "Gaussian" else 1

@@ -1,4 +1,4 @@
-"""Kernel PCA of wines under several bandwidths, and of digits to take noise away."""
+"""Kernel PCA of wines with several bandwidths, and denoising of digits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mercer.preimage import DistanceBased, FixedPoint
 from .._palette import BLUE, GREEN, ORANGE
 from ._base import SLIDES, Draw, Result, experiment
 
-WIDE = 60  # a bandwidth far beyond the distances of wines
+WIDE = 60  # a bandwidth far above the distances between wines
 
 
 @experiment("wine", "Kernel PCA of wines under several σ", f"{SLIDES}, 2", minutes=0.1)
@@ -34,17 +34,17 @@ def wine(result: Result, quick: bool, draw: Draw) -> None:
         pca = KernelPCA(2, kernel=Gaussian.from_width(sigma)).fit(X)
         Z = pca.transform(X)
         name = f"σ = {sigma}"
-        pictures[name] = Z * np.sign(np.sum(Z * linear, axis=0))  # signs carry no meaning: as in the first picture
+        pictures[name] = Z * np.sign(np.sum(Z * linear, axis=0))  # signs are arbitrary: match the first picture
         shares[name] = pca.explained_variance_ratio_.sum()
     for name, Z in pictures.items():
         reported = "a picture" if name == "linear PCA" else "depends much on σ"
         told = f"{cross_val_score(LinearDiscriminantAnalysis(), Z, grower, cv=10).mean():.1%}"
         result.add(f"{name}: growers from 2 components", reported, told, f"{shares[name]:.0%} of the variance")
     alike = min(np.corrcoef(z, w)[0, 1] for z, w in zip(pictures[f"σ = {WIDE}"].T, linear.T, strict=True))
-    result.add(f"σ = {WIDE}: correlation with linear PCA", "–", f"{alike:.4f}", "in the limit they are the same")
+    result.add(f"σ = {WIDE}: correlation with linear PCA", "–", f"{alike:.4f}", "equal in the limit")
     result.note(
-        "Growers are told apart by linear discriminants, cross-validated on ten folds; components have not "
-        "seen them. Measurements are standardised. The slides show pictures for some σ and give no numbers."
+        "Growers are classified by linear discriminants with tenfold cross-validation; the components do not use "
+        "them. Measurements are standardised. The slides show pictures for some σ and give no numbers."
     )
     with draw("components", nrows=2, ncols=3, figsize=(9.6, 6.2)) as (figure, axes):
         for ax, (name, Z) in zip(axes.flat, pictures.items(), strict=True):
@@ -58,12 +58,12 @@ def wine(result: Result, quick: bool, draw: Draw) -> None:
         figure.legend(handles, labels, frameon=False, ncols=3, loc="outside upper right", handletextpad=0.1)
 
 
-CHOOSE, JUDGE = slice(0, 80), slice(80, None)  # of the digits that are freed of noise
+CHOOSE, JUDGE = slice(0, 80), slice(80, None)  # of the test digits
 
 
 @experiment("denoising", "USPS digits freed of noise by kernel PCA", f"{SLIDES}, 2", minutes=0.7)
 def denoising(result: Result, quick: bool, draw: Draw) -> None:
-    """Projections onto the leading components of noisy digits, and of clean ones, and their pre-images."""
+    """Pre-images of projections onto the leading components of noisy digits, and of clean ones."""
     rng = np.random.default_rng(0)
     train, test = load_usps(), load_usps(subset="test")
     n, lengthscales = (600, (8.0, 12.0)) if quick else (2500, (5.0, 8.0, 12.0))
@@ -72,7 +72,7 @@ def denoising(result: Result, quick: bool, draw: Draw) -> None:
     rows = rng.permutation(len(test.data))[:200]
     clean, digit = test.data[rows].astype(float), test.target[rows]
     shown = [JUDGE.start + int(np.flatnonzero(digit[JUDGE] == d)[1]) for d in range(10)]
-    result.add("digits", "7,191", f"{len(train.data):,}", f"a slip in the slides; {n:,} of them are fitted to here")
+    result.add("digits", "7,191", f"{len(train.data):,}", f"a slip in the slides; {n:,} of them are used here")
     u = rng.uniform(size=clean.shape)
     spoilt = {
         "Gaussian": clean + 0.5 * rng.normal(size=clean.shape),
@@ -113,19 +113,19 @@ def denoising(result: Result, quick: bool, draw: Draw) -> None:
             DigitsDisplay.from_rows({name: images[shown] for name, images in pictures.items()}, ax=ax)
             ax.set_title(f"{noise[0].upper()}{noise[1:]} noise, components of clean digits")
     result.note(
-        "Numbers are mean square errors of a pixel on [0, 1]. Settings are the best of a few on 80 test digits, and "
-        "judged on 120 others. Gaussian noise has a standard deviation of 0.5; speckle replaces four pixels in ten by "
-        "black or white. The slides' digits come from a Matlab toolbox, and neither noise nor settings are given."
+        "Numbers are mean squared errors per pixel, on [0, 1]. Settings are the best of a few on 80 test digits, and "
+        "are evaluated on 120 others. Gaussian noise has a standard deviation of 0.5; speckle replaces four in ten "
+        "pixels by black or white. The slides' digits come from a Matlab toolbox; noise and settings are not given."
     )
     result.note(
-        "The slides do not use the originals: components are those of noisy digits, and y is the digit whose image is "
-        "nearest to the projection. It is a combination of many noisy digits, in which their noise averages out."
+        "The slides do not use the originals: components come from noisy digits, and y is the digit whose image is "
+        "nearest to the projection. It is a combination of many noisy digits, whose noise averages out."
     )
     result.note(
-        "Fitted to clean digits, distances to the nearest of them give a better y than the nearest image. The image of "
-        "a noisy digit is far from those of clean ones, and its scores are smaller by about exp(−‖noise‖²/2ℓ²), 0.6 "
-        "for ℓ = 8: a narrow kernel gives nearly the mean digit, and a wide one what linear PCA gives with as many "
-        "components. By distances y is found from how these differ, which a common factor does not change."
+        "With clean digits, distances to the nearest of them give a better y than the nearest image. The image of a "
+        "noisy digit is far from those of clean ones, and its scores are smaller by about exp(−‖noise‖²/2ℓ²), 0.6 for "
+        "ℓ = 8: a narrow kernel gives nearly the mean digit, a wide one the result of linear PCA with as many "
+        "components. The distance method uses only differences of distances, so a common factor does not matter."
     )
 
 
@@ -134,13 +134,13 @@ def _error(images: np.ndarray, clean: np.ndarray, part: slice) -> float:
 
 
 def _flat(X: np.ndarray, noisy: np.ndarray) -> dict[Any, np.ndarray]:
-    """Digits on the leading components of X, by their number."""
+    """Linear reconstructions by the leading components of X, by their number."""
     fitted = {m: PCA(m, random_state=0).fit(X) for m in (4, 8, 12, 16, 24, 32, 48)}
     return {m: pca.inverse_transform(pca.transform(noisy)) for m, pca in fitted.items()}
 
 
 def _curved(X: np.ndarray, lengthscales: tuple[float, ...], numbers: tuple[int, ...]) -> dict[Any, KernelPCA]:
-    """Kernel PCA of X by lengthscale and number of components."""
+    """Kernel PCA of X, by lengthscale and number of components."""
     return {
         (ell, m): KernelPCA(m, kernel=Gaussian(ell), eigen_solver="dense").fit(X)
         for ell in lengthscales
@@ -149,7 +149,7 @@ def _curved(X: np.ndarray, lengthscales: tuple[float, ...], numbers: tuple[int, 
 
 
 def _best(result: Result, name: str, reported: str, found: dict[Any, np.ndarray], clean: np.ndarray) -> np.ndarray:
-    """The digits of the setting that is best on those that choose; a row tells its error on the others."""
+    """The digits of the best setting on the part CHOOSE; adds a row with its error on the part JUDGE."""
     setting = min(found, key=lambda s: _error(found[s], clean, CHOOSE))
     words = f"{setting}" if isinstance(setting, int) else f"ℓ = {setting[0]:g}, {setting[1]}"
     result.add(name, reported, f"{_error(found[setting], clean, JUDGE):.4f}", f"{words} components")

@@ -1,4 +1,4 @@
-"""Kernel ridge regression through a factor of low rank."""
+"""Kernel ridge regression with a low-rank factor."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ._base import SLIDES, Draw, Result, experiment
 
 @experiment("low-rank", "Ridge regression with K ≈ RRᵀ", f"{SLIDES}, 6", minutes=0.2)
 def low_rank(result: Result, quick: bool, draw: Draw) -> None:
-    """Incomplete Cholesky and Nyström against the full matrix, on the arm of a robot (kin8nm)."""
+    """Incomplete Cholesky and Nyström against the full matrix, on a robot arm (kin8nm)."""
     n = 1200 if quick else 4000
     fit, test = sample(n)
     alpha, kernel = settings(*(part[:1000] for part in fit))
@@ -33,7 +33,7 @@ def low_rank(result: Result, quick: bool, draw: Draw) -> None:
 
     whole_seconds, whole = measure("dense")
     trivial = test[1].std()
-    result.add("the whole K: test error", "–", f"{whole:.4f}", f"root mean square; of the mean alone {trivial:.4f}")
+    result.add("the whole K: test error", "–", f"{whole:.4f}", f"root mean square; for the mean alone {trivial:.4f}")
     ranks = (25, 100, 400) if quick else (50, 100, 200, 400, 800)
     curves: dict[str, list[float]] = {}
     for name, form in (("incomplete Cholesky", IncompleteCholesky), ("Nyström", Nystrom)):
@@ -45,9 +45,9 @@ def low_rank(result: Result, quick: bool, draw: Draw) -> None:
             result.add(f"{name}, r = {r}: time over that of K", "O(r²N + r³) over O(N³)", ours, remark)
     woodbury(result, alpha, kernel, tuple(part[:300] for part in fit), test[0][:5])
     result.note(
-        f"{n:,} points to learn from, 2,000 to test. λ = {alpha:g} and ℓ = {kernel.lengthscale:.3g} are those of "
-        "leave-one-out on 1,000 of the former. Each fit is timed once. Landmarks of Nyström are drawn; those of "
-        "Cholesky are the pivots."
+        f"{n:,} training points, 2,000 for testing. λ = {alpha:g} and ℓ = {kernel.lengthscale:.3g} are chosen by "
+        "leave-one-out on 1,000 of the former. Each fit is timed once. Nyström draws its landmarks at random; those "
+        "of Cholesky are the pivots."
     )
     with draw("rank", figsize=(6.8, 4.0)) as (_, ax):
         for (name, values), tint, marker in zip(curves.items(), (BLUE, ORANGE), "os", strict=True):
@@ -63,7 +63,7 @@ Sample = tuple[np.ndarray, np.ndarray]
 
 
 def sample(n: int) -> tuple[Sample, Sample]:
-    """Points to learn from and 2,000 others, standardised and centred by the former."""
+    """Training points and 2,000 others, standardised and centred with the statistics of the former."""
     X, y = load_uci_regression("kin8nm", return_X_y=True)
     order = np.random.default_rng(0).permutation(len(X))
     rows, new = order[:n], order[-2000:]
@@ -79,7 +79,7 @@ def settings(X: np.ndarray, y: np.ndarray) -> tuple[float, Gaussian]:
 
 
 def woodbury(result: Result, alpha: float, kernel: Kernel, fit: Any, x: np.ndarray) -> None:
-    """The slides' two forms of a prediction, and that of the library."""
+    """Both forms of a prediction in the slides, and the library's prediction."""
     form, y = IncompleteCholesky(rank=40), fit[1]
     gram = form.build(kernel, fit[0], np.random.default_rng(0))
     R, k = gram.factor(), gram.cross(x).dense().T

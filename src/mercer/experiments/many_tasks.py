@@ -1,4 +1,4 @@
-"""Several related problems: learnt together, and carried over to a new sample without labels."""
+"""Related problems, learnt together, and transferred to a new sample without labels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHARES = [0.0, 0.25, 0.5, 0.75, 1.0]
 
 @experiment("multitask", "Many tasks learnt together", REPRESENTER_NOTES, minutes=0.5)
 def multitask(result: Result, quick: bool, draw: Draw) -> None:
-    """Regression on functions with a known part in common, and the vowels of several speakers."""
+    """Regression on functions with a known common part, and the vowels of several speakers."""
     repeats = 2 if quick else 10
     runs = [[learn(relation, r) for r in range(repeats)] for relation in RELATIONS]
     errors = np.array([[run["errors"] for run in row] for row in runs]).mean(axis=1)
@@ -39,21 +39,21 @@ def multitask(result: Result, quick: bool, draw: Draw) -> None:
             "vowels of 15 speakers: right",
             "–",
             " / ".join(f"{value:.1%}" for value in found[:, :3].mean(axis=0)),
-            f"alone / pooled / together, the share {found[:, 3].mean():.2f}; two utterances of a vowel to learn from",
+            f"alone / pooled / together, share {found[:, 3].mean():.2f}; two training utterances per vowel",
         )
     except OSError as missing:  # the rest needs no data
-        result.note(f"Left out: {missing}")
+        result.note(f"Skipped: {missing}")
     result.note(
-        f"{repeats} draws of eight tasks with 12 points each, functions of correlation ρ, noise of 0.3. The kernel has "
-        "their five frequencies; share and λ are chosen by leave-one-out. The notes cite Evgeniou, Micchelli and "
-        "Pontil, whose data are not at hand; the vowels are real: two of six utterances at random, "
-        f"{'once' if quick else f'{splits} times'}, and C, ℓ and share by twofold cross-validation on these."
+        f"{repeats} draws of eight tasks with 12 points each; functions have correlation ρ, the noise is 0.3. The "
+        "kernel has their five frequencies; share and λ are chosen by leave-one-out. The notes cite Evgeniou, "
+        "Micchelli and Pontil, whose data are not available. The vowels are real: two of six utterances at random, "
+        f"{'once' if quick else f'{splits} times'}; C, ℓ and share by twofold cross-validation on these."
     )
     picture(draw, runs[RELATIONS.index(0.8)][0], errors)
 
 
 def learn(relation: float, seed: int) -> dict[str, Any]:
-    """Eight tasks, of which 12 points each are learnt from and 60 left to judge."""
+    """Eight tasks, each with 12 training points and 60 test points."""
     (X, y), (_, clean) = (make_tasks(72, 8, relatedness=relation, noise=s, random_state=seed) for s in (0.3, 0.0))
     fit = np.arange(len(X)) % 72 < 12
     kernel = Fourier(period=2 * np.pi, decay=1.0, n=5)
@@ -66,7 +66,7 @@ def learn(relation: float, seed: int) -> dict[str, Any]:
 
 
 def vowels(seed: int) -> list[float]:
-    """Accuracies of speakers alone, pooled and together, and the share, from two utterances of each vowel."""
+    """Accuracies with speakers alone, pooled and together, and the share, from two utterances per vowel."""
     data, rng = load_vowel(subset="all"), np.random.default_rng(seed)
     said = data.groups * 11 + data.target
     turn = np.empty(len(said), dtype=int)
@@ -89,7 +89,7 @@ def vowels(seed: int) -> list[float]:
 
 
 def picture(draw: Draw, run: dict[str, Any], errors: np.ndarray) -> None:
-    """Two of the tasks, and the errors over the relation."""
+    """Two of the tasks, and the errors over the correlation ρ."""
     X, y, fit, models = run["X"], run["y"], run["fit"], run["models"]
     grid = np.linspace(0, 2 * np.pi, 120)
     with draw("tasks", ncols=3, figsize=(10.8, 3.8)) as (_, axes):
@@ -126,29 +126,29 @@ def transfer(result: Result, quick: bool, draw: Draw) -> None:
     try:
         new_speakers(result)
     except OSError as missing:  # the rest needs no data
-        result.note(f"Left out: {missing}")
+        result.note(f"Skipped: {missing}")
     result.note(
-        "Each simulated sample has a place, a direction and a boundary of its own, which the unlabelled "
-        "points of a new one show. ℓ and C are chosen for the pooled machine, with samples left out, and kept for the "
-        "other; lengthscales between samples are medians. The notes cite Blanchard, Lee and Scott, whose "
-        "flow-cytometry data are not at hand; the vowels are real, and eight speakers are few."
+        "Each simulated sample has its own location, direction and boundary, which the unlabelled points of a new "
+        "sample reveal. ℓ and C are chosen for the pooled machine, leaving out whole samples, and kept for the other; "
+        "lengthscales between samples are medians. The notes cite Blanchard, Lee and Scott, whose flow-cytometry data "
+        "are not available. The vowels are real, but eight speakers are few."
     )
     samples(draw, (new, truth, unseen), (pooled, carried), counts, right)
 
 
 def new_speakers(result: Result) -> None:
-    """Vowels of speakers that were not learnt from, without their labels."""
+    """Vowels of new speakers, without their labels."""
     old, later = load_vowel(), load_vowel(subset="test")
     centre, size = old.data.mean(axis=0), old.data.std(axis=0)
     pooled, carried = machines((old.data - centre) / size, old.target, old.groups)
     speech = (later.data - centre) / size
     ours = f"{carried.score(speech, later.target, groups=later.groups):.1%}"
-    remark = f"{pooled.score(speech, later.target):.1%} pooled; 8 speakers to learn from"
+    remark = f"{pooled.score(speech, later.target):.1%} pooled; 8 training speakers"
     result.add("vowels of 7 new speakers: right", "–", ours, remark)
 
 
 def machines(X: np.ndarray, y: np.ndarray, groups: np.ndarray) -> tuple[SVC, MarginalTransfer]:
-    """One machine for all samples, tuned on samples left out; and with the same settings one that tells them apart."""
+    """A pooled machine, tuned on left-out samples, and a transfer machine with the same settings."""
     width = median(X)
     grid = {"C": [1.0, 10.0, 100.0], "kernel__lengthscale": [width / 4, width / 2, width]}
     search = KernelSearchCV(SVC(kernel=Gaussian(1.0)), grid, cv=GroupKFold(5)).fit(X, y, groups=groups)
@@ -156,7 +156,7 @@ def machines(X: np.ndarray, y: np.ndarray, groups: np.ndarray) -> tuple[SVC, Mar
 
 
 def samples(draw: Draw, sample: Any, fitted: Any, counts: tuple[int, ...], right: np.ndarray) -> None:
-    """Two new samples with both boundaries, and how many are right."""
+    """Two new samples with both boundaries, and the accuracies."""
     new, truth, unseen = sample
     pooled, carried = fitted
     square, extent = np.stack(np.meshgrid(*2 * [np.linspace(-5, 5, 80)]), axis=-1).reshape(-1, 2), (-5, 5, -5, 5)

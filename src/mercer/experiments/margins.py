@@ -1,4 +1,4 @@
-"""Support vector machines in the plane: the margin, slack where classes overlap, and boundaries of three kernels."""
+"""Support vector machines in the plane: margin, slack of overlapping classes, and boundaries of three kernels."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .._palette import BLUE, ORANGE
 from ..types import EstimatorLike
 from ._base import THESIS, Draw, Result, experiment
 
-C_MARGINS, C_KERNELS = 0.5, 1.0  # of the thesis's program
-FLIP = 0.1  # labels that are wrong, where the classes overlap
-HALF = 0.5  # the side of the square of points: about that of the thesis's, for which σ = 0.1 is meant
+C_MARGINS, C_KERNELS = 0.5, 1.0  # from the thesis's program
+FLIP = 0.1  # fraction of wrong labels, so that the classes overlap
+HALF = 0.5  # half the side of the square, as in the thesis, to which σ = 0.1 refers
 
 
 def clouds(distance: float, n: int = 60) -> tuple[np.ndarray, np.ndarray]:
@@ -47,8 +47,8 @@ def margins(result: Result, quick: bool, draw: Draw) -> None:
         found = f"{_width(model):.3f}, {slacks[C].sum():.2f}"
         result.add(f"  C = {C:g}: margin, Σ ξ", "–", found, f"{len(model.support_)} support vectors")
     result.note(
-        "The separable machine has C = ∞, as the thesis's text says, and the other C = 0.5, as its program has it. The "
-        "program's points belong to a course; these are drawn. A larger C buys less slack with a narrower margin."
+        "The separable machine has C = ∞, as in the thesis's text, and the other has C = 0.5, as in its program. The "
+        "program's points belong to a course; these are random. A larger C trades a narrower margin for less slack."
     )
     panels = (
         (hard, X, y, f"Separable: margin {_width(hard):.2f}"),
@@ -66,7 +66,7 @@ def _width(model: EstimatorLike) -> float:
 
 
 def _conditions(result: Result, model: EstimatorLike, X: np.ndarray, y: np.ndarray, slack: np.ndarray) -> None:
-    """Equations (3.17) to (3.22) of a machine whose classes overlap; its coefficients are αᵢyᵢ."""
+    """Equations (3.17) to (3.22) for a machine with overlapping classes; its coefficients are αᵢyᵢ."""
     signed = np.zeros(len(X))
     signed[model.support_] = model.dual_coef_[0]
     alpha = np.abs(signed)
@@ -83,7 +83,7 @@ def _conditions(result: Result, model: EstimatorLike, X: np.ndarray, y: np.ndarr
 
 
 def overlapping() -> tuple[np.ndarray, np.ndarray]:
-    """As many points as the thesis's, in a square of about their size; one label in ten is wrong."""
+    """As many points as in the thesis, in a square of about the same size; one label in ten is wrong."""
     X, y = make_complex(211, flip=FLIP, random_state=0)
     return HALF * X, y
 
@@ -113,13 +113,13 @@ def svm_kernels(result: Result, quick: bool, draw: Draw) -> None:
         result.add(f"{short}: error on the sample", "a picture", f"{1 - model.score(X, y):.1%}", remark)
     result.add("the best rule: error on new points", "–", f"{FLIP:.1%}", "one label in ten is wrong")
     result.note(
-        "The log kernel is not positive definite but conditionally so, of order 1: the machine's constraint Σ αᵢyᵢ = 0 "
-        "makes it as good as one (a point the thesis does not raise). The thesis prints ‖x − y‖^0.5; its program takes "
-        "the root of ‖x − y‖², which is ‖x − y‖."
+        "The log kernel is not positive definite, only conditionally so, of order 1, which suffices because of the "
+        "machine's constraint Σ αᵢyᵢ = 0 (the thesis does not mention this). The thesis prints ‖x − y‖^0.5; its "
+        "program takes the square root of ‖x − y‖², which is ‖x − y‖."
     )
     result.note(
-        "C = 1 is that of the program. Its points belong to a course; these are as many, in a square of about their "
-        "size, so that σ = 0.1 means the same."
+        "C = 1 is from the program. Its points belong to a course; here are as many, in a square of about the same "
+        "size, so that σ = 0.1 is comparable."
     )
     with draw("boundaries", nrows=2, ncols=2, figsize=(8.6, 8.2)) as (_, axes):
         first, *others = axes.ravel()

@@ -1,4 +1,4 @@
-"""The mean classifier: the nearer of two class means, in the plane and in the space of a kernel."""
+"""The mean classifier, which picks the nearer class mean, in the plane and in the space of a kernel."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def mean_classifier(result: Result, quick: bool, draw: Draw) -> None:
         remark = "" if name == "linear" else "ℓ by five folds of the 300 points"
         result.add(f"moons, {name}: right on new points", "other classifiers by other kernels", ours, remark)
     result.note(
-        "The notes give no data. The wines are those of the first two growers, in the plane of the first two principal "
-        "components of the standardised measurements; moons stand for classes that no line separates."
+        "The notes give no data. The wines are from the first two growers, in the plane of the first two principal "
+        "components of the standardised measurements; the moons are classes that no line separates."
     )
     picture(draw, X, y, means, (Z, z, moons))
 
 
 def geometry(result: Result, X: np.ndarray, y: np.ndarray) -> dict[str, np.ndarray]:
-    """The means in the plane, and what the kernel's form of the classifier has to agree with."""
+    """The means in the plane, and checks of the kernel form of the classifier against them."""
     plus, minus = X[y == 1].mean(axis=0), X[y == 0].mean(axis=0)
     centre = (plus + minus) / 2
     model = KernelMeanClassifier(Linear()).fit(X, y)

@@ -1,4 +1,4 @@
-"""The handwritten digits of the thesis: parameters from 1,000 digits, and machines for all of them."""
+"""The handwritten digits of the thesis: parameters from 1,000 digits, machines for all of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mercer.selection import KernelSearchCV
 
 from ._base import THESIS, Draw, Result, experiment, standard_error
 
-C, GAMMA = 2.0, 0.0039  # what the thesis found
+C, GAMMA = 2.0, 0.0039  # found by the thesis
 
 
 @experiment("mnist", "Digits: grid search on 1,000, linear and Gaussian machines", f"{THESIS}, 4.1", minutes=0.5)
@@ -37,12 +37,12 @@ def mnist(result: Result, quick: bool, draw: Draw) -> None:
         right = np.mean(predicted[name] == test.target[:m])
         result.add(f"{name} machine: accuracy", reported, f"{100 * right:.2f} %")
     result.note(
-        "The thesis's program has C = 2 for both machines, and pixels on [−1, 1]; so it is here. For the linear one "
-        "the thesis gives 93.16 % of accuracy and 5.84 % of error, which do not add up to 100. LIBSVM itself finds "
-        "93.18 % with these settings: the accuracy is right, and the error a slip for 6.84 %."
+        "As in the thesis's program, C = 2 for both machines, and pixels are on [−1, 1]. For the linear machine, the "
+        "thesis gives an accuracy of 93.16 % and an error of 5.84 %, which do not add up to 100. LIBSVM itself finds "
+        "93.18 % with these settings: the accuracy is right, and the error is a slip for 6.84 %."
     )
     if quick:
-        result.note(f"A quick run learns from {n:,} of the 60,000 digits and tests on {m:,}: compare the full one.")
+        result.note(f"A quick run trains on {n:,} of the 60,000 digits and tests on {m:,}; compare only the full run.")
     with draw("wrong", ncols=2, figsize=(11.6, 7.4)) as (figure, axes):
         figure.get_layout_engine().set(wspace=0.08)
         for ax, (name, found) in zip(axes, predicted.items(), strict=True):
@@ -51,7 +51,7 @@ def mnist(result: Result, quick: bool, draw: Draw) -> None:
 
 
 def _grid(result: Result, train: Any, quick: bool, draw: Draw) -> None:
-    """grid.py's search on a subset as subset.py draws it."""
+    """The search of grid.py on a subset drawn by subset.py."""
     size, folds, C_step, gamma_step = (500, 3, 3, 2) if quick else (1000, 5, 1, 1)
     (X, y), _ = subset(train.data, train.target, size, random_state=0)
     grid = {"C": 2.0 ** np.arange(-2, 11, C_step), "gamma": 2.0 ** np.arange(-14, -3, gamma_step)}
@@ -71,14 +71,14 @@ def _grid(result: Result, train: Any, quick: bool, draw: Draw) -> None:
     ours = ", ".join(f"2^{power}: {won.count(power)}" for power in sorted(set(won)))
     result.add(f"  γ that wins in {draws} other draws, C = {C:g}", f"{GAMMA:g}", ours, "of the digits")
     result.note(
-        f"Which pair wins depends on the {size:,} digits, which are drawn at random. The machines use the thesis's."
+        f"Which pair wins depends on the random {size:,} digits. The machines use the thesis's pair."
     )
     with draw("grid", figsize=(6.6, 4.6)) as (_, ax):
         GridDisplay.from_cv_results(search.cv_results_, ax=ax)
 
 
 def _best_gamma(train: Any, size: int, folds: int, seed: int) -> int:
-    """The power of 2 that cross-validation chooses on other digits."""
+    """The power of 2 that cross-validation chooses on another draw of digits."""
     (X, y), _ = subset(train.data, train.target, size, random_state=seed)
     splits = StratifiedKFold(folds, shuffle=True, random_state=seed)
     search = KernelSearchCV(SVC(C=C), {"gamma": 2.0 ** np.arange(-10, -5)}, cv=splits, refit=False).fit(X, y)

@@ -1,4 +1,4 @@
-"""The table of methods on MNIST."""
+"""A table of methods on MNIST."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from ._base import SLIDES, Draw, Result, experiment
 
 
 def directions(X: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Digits without the mean of the first ones, of length 1: their products are between −1 and 1."""
+    """Digits minus the mean of X, scaled to length 1, so that inner products are between −1 and 1."""
     X, new = X - X.mean(axis=0), new - X.mean(axis=0)
     return X / np.linalg.norm(X, axis=1, keepdims=True), new / np.linalg.norm(new, axis=1, keepdims=True)
 
 
 def bumps(X: np.ndarray, y: np.ndarray, units: int) -> Any:
-    """A map to Gaussians at the means of k-means within each digit, as wide as the next two are far on average."""
+    """A map to Gaussians at k-means centres within each digit; their width is the mean distance of two neighbours."""
     means = MiniBatchKMeans(units, n_init=1, batch_size=2048, max_iter=30, random_state=0)
     centres = np.concatenate([means.fit(X[y == c]).cluster_centers_ for c in range(10)]).astype(np.float64)
     kernel = Gaussian(float(NearestNeighbors(n_neighbors=2).fit(centres).kneighbors()[0].mean()))
-    # neighbouring Gaussians are so alike that least squares in single precision loses them
+    # neighbouring Gaussians are too similar for least squares in single precision
     return lambda Z: kernel(Z.astype(np.float64), centres)
 
 
 @experiment("mnist-table", "k-NN, quadratic, RBF and polynomial SVM on MNIST", f"{SLIDES}, 4", minutes=1.5)
 def mnist_table(result: Result, quick: bool, draw: Draw) -> None:
-    """Test errors of LeCun, Bottou, Bengio and Haffner's methods."""
+    """Test errors of the methods of LeCun, Bottou, Bengio and Haffner."""
     X, y = load_mnist(return_X_y=True)
     new, truth = load_mnist(subset="test", return_X_y=True)
     if quick:
@@ -58,7 +58,7 @@ def mnist_table(result: Result, quick: bool, draw: Draw) -> None:
         return found
 
     note("k-NN, Euclidean", 5.0, KNeighborsClassifier(3, algorithm="brute"), X, new, "three neighbours")
-    double = FunctionTransformer(np.asarray, kw_args={"dtype": np.float64})  # products are nearly dependent
+    double = FunctionTransformer(np.asarray, kw_args={"dtype": np.float64})  # the products are nearly dependent
     for m in (components, 10):
         quadratic = make_pipeline(PCA(m, random_state=0), double, PolynomialFeatures(2), RidgeClassifier(1.0))
         words = "as the slides have it" if m == 10 else "components, their squares and products"
@@ -73,15 +73,15 @@ def mnist_table(result: Result, quick: bool, draw: Draw) -> None:
     for name, figure in (("LeNet-4", 1.1), ("LeNet-5", 0.95), ("RS-SVM, polynomial of degree 5", 1.0)):
         result.add(name, f"{figure:g} %", "not run", "deskewed digits" if "SVM" in name else "a convolutional network")
     result.note(
-        f"{len(X):,} digits to learn from and {len(new):,} to judge by"
-        + (" (the full run takes all 60,000 and 10,000, as reported)." if quick else ", as reported.")
-        + " The table is that of LeCun, Bottou, Bengio and Haffner (1998), who have 40 components and 1,000 Gaussians: "
-        "ten components, as the slides write, are too few. The page of MNIST lists 3.09 % for k-NN as well, by Wilder, "
-        "which these pixels give with one neighbour; why the older figure is 5.0 % is not known."
+        f"{len(X):,} training digits and {len(new):,} test digits"
+        + (" (the full run uses all 60,000 and 10,000, as reported)." if quick else ", as reported.")
+        + " The table is that of LeCun, Bottou, Bengio and Haffner (1998), with 40 components and 1,000 Gaussians; ten "
+        "components, as in the slides, are too few. The MNIST page also lists 3.09 % for k-NN, by Wilder, which these "
+        "pixels give with one neighbour; why the older figure is 5.0 % is not known."
     )
     result.note(
-        "Widths and penalties are not in the table, and not tuned here; the polynomial's C and offset make little "
-        "difference on training digits that were held out. Pixels are grey, not binary as the slides say."
+        "Widths and penalties are not in the table, and are not tuned here; on held-out training digits, the "
+        "polynomial's C and offset make little difference. Pixels are grey, not binary as the slides say."
     )
     with draw("errors", figsize=(7.4, 3.6)) as (_, ax):
         place = np.arange(len(errors))[::-1]

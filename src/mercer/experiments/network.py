@@ -1,4 +1,4 @@
-"""The thesis's network: two stacked sparse autoencoders and softmax, before and after they are trained together."""
+"""The thesis's network: two stacked sparse autoencoders and softmax, before and after fine-tuning."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from mercer.plot import DigitsDisplay
 
 from ._base import THESIS, Draw, Result, experiment
 
-# of the thesis's program: the decay is smaller while all layers are trained together
+# from the thesis's program; the weight decay is smaller during fine-tuning
 ACTIVE, SPARSITY, DECAY, DECAY_TOGETHER = 0.1, 3.0, 3e-3, 1e-4
-ROWS = 1_000  # at a time, so that what is computed of them stays in the cache
+ROWS = 1_000  # per batch, so that intermediate results stay in the cache
 
 
 class Layer(NamedTuple):
-    """x ↦ xW + b, or xW where b is empty."""
+    """x ↦ xW + b, or xW if b is empty."""
 
     weights: np.ndarray
     bias: np.ndarray
 
     @classmethod
     def drawn(cls, inputs: int, outputs: int, rng: np.random.Generator) -> Layer:
-        """Uniform weights of the size that keeps the sigmoid away from its ends."""
+        """Uniform weights of a size that keeps the sigmoid from saturating."""
         limit = np.sqrt(6 / (inputs + outputs + 1))
         return cls(rng.uniform(-limit, limit, (inputs, outputs)), np.zeros(outputs))
 
@@ -39,7 +39,7 @@ class Layer(NamedTuple):
         return Z + self.bias.astype(X.dtype) if self.bias.size else Z
 
     def grow(self, inputs: np.ndarray, outputs: np.ndarray) -> None:
-        """Add to a gradient what a layer with these inputs has from the gradient in its outputs."""
+        """Add the gradient of a layer with these inputs, given the gradient in its outputs."""
         self.weights[...] += inputs.T @ outputs
         if self.bias.size:
             self.bias[...] += outputs.sum(axis=0)
@@ -75,7 +75,7 @@ def penalty(layers: Sequence[Layer], decay: float) -> tuple[float, list[Layer]]:
 
 
 def autoencoder_cost(X: np.ndarray) -> Cost:
-    """Mean of ½‖x̂ − x‖², with λ/2 ‖W‖² and β Σ KL(ρ ‖ mean activity) over hidden units, and its gradient."""
+    """Mean of ½‖x̂ − x‖², plus λ/2 ‖W‖² and β Σ KL(ρ ‖ mean activity) over hidden units, with the gradient."""
     n = len(X)
     parts = [X[start : start + ROWS] for start in range(0, n, ROWS)]
 
@@ -101,7 +101,7 @@ def autoencoder_cost(X: np.ndarray) -> Cost:
 
 
 def network_cost(X: np.ndarray, y: np.ndarray, decay: float) -> Cost:
-    """Mean of −log p(y | x) through any number of sigmoid layers, with λ/2 ‖W‖², and its gradient."""
+    """Mean of −log p(y | x) through any number of sigmoid layers, plus λ/2 ‖W‖², with the gradient."""
     n, index = len(X), np.arange(len(X))
 
     def cost(layers: Sequence[Layer]) -> tuple[float, list[Layer]]:
@@ -124,7 +124,7 @@ def network_cost(X: np.ndarray, y: np.ndarray, decay: float) -> Cost:
 
 
 def accuracy(layers: Sequence[Layer], X: np.ndarray, y: np.ndarray) -> float:
-    """The share of labels that the network gets right."""
+    """The accuracy of the network."""
     for layer in layers[:-1]:
         X = expit(layer(X))
     return float(np.mean(layers[-1](X).argmax(axis=1) == y))
@@ -150,25 +150,24 @@ def network(result: Result, quick: bool, draw: Draw) -> None:
         result.add(f"network {word} fine-tuning: accuracy", reported, found, f"two layers of {size}")
     _sigmoid(result, X, y, new, truth, 300 if quick else 4_000)
     result.note(
-        "Settings are those of the program that the thesis points to, an exercise of Ng et al., UFLDL Tutorial (2011): "
-        "mean activity 0.1 with weight 3, decay 0.003 for autoencoders and softmax and 0.0001 for all layers together, "
-        "no offset in softmax, L-BFGS. First weights are drawn at random, which moves the accuracies by a few tenths. "
-        "The exercise itself states 87.7 % and 97.6 %."
+        "Settings follow the program that the thesis cites, an exercise of Ng et al., UFLDL Tutorial (2011): mean "
+        "activity 0.1 with weight 3, decay 0.003 for autoencoders and softmax and 0.0001 for fine-tuning, no offset in "
+        "softmax, L-BFGS. Initial weights are random, which changes the accuracies by a few tenths of a per cent. The "
+        "exercise itself states 87.7 % and 97.6 %."
     )
     if quick:
         result.note(
-            f"A quick run learns from {n:,} of the 60,000 digits, in fewer steps: the figures to compare come from the "
-            "full one."
+            f"A quick run trains on {n:,} of the 60,000 digits, in fewer steps; compare only the full run."
         )
     with draw("features", figsize=(5.4, 5.4)) as (_, ax):
         strokes = stack[0].weights.T
         scale = np.abs(strokes).max(axis=1, keepdims=True)
         DigitsDisplay.from_images(strokes / scale, n=100, ax=ax, image_kw={"cmap": "gray", "vmin": -1, "vmax": 1})
-        ax.set_title("What the units of the first layer look for")
+        ax.set_title("What the units of the first layer respond to")
 
 
 def _sigmoid(result: Result, X: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray, n: int) -> None:
-    """The kernel that the thesis likens to a network: as LIBSVM trains it, and in its Kreĭn space."""
+    """The kernel that the thesis compares to a network: trained as in LIBSVM, and in its Kreĭn space."""
     kernel = Sigmoid(scale=0.01, offset=-1.0)
     krein = KreinSVC(kernel, C=10).fit(X[:n].astype(np.float64), y[:n])  # single precision hides small eigenvalues
     negative = krein.inertia_.negative
@@ -182,6 +181,6 @@ def _sigmoid(result: Result, X: np.ndarray, y: np.ndarray, new: np.ndarray, trut
     right = f"{100 * krein.score(new, truth):.2f} %"
     result.add(f"  Kreĭn machine, {n:,} digits: accuracy", "–", right, "a minimum, of ‖f₊‖² + ‖f₋‖²")
     result.note(
-        "The thesis speaks of a sigmoid kernel and reports none. This one is tanh(0.01 xᵀy − 1) with C = 10, which "
-        "cross-validation chooses on 1,000 digits to learn from."
+        "The thesis mentions a sigmoid kernel but reports no results. This one is tanh(0.01 xᵀy − 1) with C = 10, "
+        "chosen by cross-validation on 1,000 training digits."
     )

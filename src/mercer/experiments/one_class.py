@@ -1,4 +1,4 @@
-"""One class, and what lies outside it."""
+"""One-class machines: thresholds, the path, and outliers."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ def one_class(result: Result, quick: bool, draw: Draw) -> None:
         for name in SMALL if quick else SMALL + LARGE:
             outliers(result, name)
     except OSError as missing:  # the rest needs no data
-        result.note(f"Left out: {missing}")
+        result.note(f"Skipped: {missing}")
     result.note(
-        "The notes give no data; moons stand for them, and collections with known outliers, of which half of the "
-        f"ordinary samples are learnt from. ν = {NU:g} everywhere, on the moons λ = {machine.lam:.2g}; ℓ is the median "
-        f"distance, on the moons {kernel.lengthscale:.2g} by Scott's rule for densities."
-        + (" A full run takes larger collections too." if quick else "")
+        "The notes give no data; moons replace them, and data sets with known outliers, where half of the ordinary "
+        f"samples are for training. ν = {NU:g} everywhere, and λ = {machine.lam:.2g} on the moons; ℓ is the median "
+        f"distance, except on the moons, where Scott's rule for densities gives {kernel.lengthscale:.2g}."
+        + (" A full run also uses larger data sets." if quick else "")
     )
     picture(draw, X, best, path, deltas)
 
 
 def boxes(result: Result, X: np.ndarray, kernel: Gaussian, lam: float) -> Function:
-    """The solution; and what the objective is with the box that the notes give."""
+    """The solution, and the value of the objective with the box given in the notes."""
     n, rng, H = len(X), np.random.default_rng(0), RKHS(kernel)
 
     def objective(f: Function) -> float:
@@ -69,13 +69,13 @@ def boxes(result: Result, X: np.ndarray, kernel: Gaussian, lam: float) -> Functi
     wide, best = solution(1 / (lam * n)), solution(1 / (2 * lam * n))
     nearby = min(objective(best + H.function(X, 0.001 * rng.normal(size=n))) for _ in range(50))
     result.add("the objective with 0 ≤ αᵢ ≤ 1/(λn)", "the solution", f"{objective(wide):.6f}")
-    remark = f"the notes lose a 2 on the way to the dual; functions nearby have {nearby:.6f} or more"
+    remark = f"the notes lose a 2 in deriving the dual; nearby functions have {nearby:.6f} or more"
     result.add("the objective with 0 ≤ αᵢ ≤ 1/(2λn)", "–", f"{objective(best):.6f}", remark)
     return best
 
 
 def outliers(result: Result, name: str) -> None:
-    """How well a machine that learnt from ordinary samples ranks the outliers of a collection."""
+    """How well a machine trained on ordinary samples ranks the outliers of a data set."""
     Z, outlier = load_anomaly(name, return_X_y=True)
     ordinary = np.random.default_rng(0).permutation(np.flatnonzero(outlier == 0))
     half = len(ordinary) // 2
@@ -84,7 +84,7 @@ def outliers(result: Result, name: str) -> None:
     Z = (Z - centre) / np.where(size > 0, size, 1)
     machine = OneClassSVM(kernel=Gaussian("median"), nu=NU).fit(Z[train])
     area = roc_auc_score(outlier[rest], -machine.score_samples(Z[rest]))
-    result.add(f"{name}: area under the ROC curve", "–", f"{area:.3f}", f"{half} ordinary samples to learn from")
+    result.add(f"{name}: area under the ROC curve", "–", f"{area:.3f}", f"{half} ordinary samples for training")
 
 
 def picture(draw: Draw, X: np.ndarray, f: Function, path: OneClassPath, deltas: tuple[float, ...]) -> None:

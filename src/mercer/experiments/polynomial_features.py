@@ -1,4 +1,4 @@
-"""What a polynomial kernel sees of a distribution: its moments up to the degree."""
+"""A polynomial kernel sees the moments of a distribution up to its degree."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from mercer.kernels import Gaussian, Polynomial
 from .._palette import BLUE, GREY, ORANGE
 from ._base import SLIDES, Draw, Result, experiment
 
-NODES = 20  # of quadrature: exact for moments up to 39, and to five digits for the Gaussian kernel
+NODES = 20  # quadrature nodes: exact for moments up to 39, and to five digits for the Gaussian kernel
 
 
 def distributions() -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Mean 0 and variance 1 each: nodes and weights that have their moments."""
+    """Distributions with mean 0 and variance 1, as quadrature nodes and weights."""
     (x, v), (e, w), (u, q) = hermegauss(NODES), laggauss(NODES), leggauss(NODES)
     return {"normal": (x, v / v.sum()), "exponential": (e - 1, w), "uniform": (np.sqrt(3) * u, q / 2)}
 
 
 def mean(kernel: Any, name: str) -> Function:
-    """E k(·, X) of a distribution."""
+    """The kernel mean E k(·, X) of a distribution."""
     nodes, weights = distributions()[name]
     return RKHS(kernel).function(nodes[:, None], weights)
 
 
 @experiment("higher-order", "Polynomial kernels see moments up to their degree", f"{SLIDES}, 1", minutes=0.1)
 def higher_order(result: Result, quick: bool, draw: Draw) -> None:
-    """k(y, X) = (yX + 1)ᵈ as a polynomial in y, and the distances of means in its space."""
+    """k(y, X) = (yX + 1)ᵈ as a polynomial in y, and the distances of means in the RKHS."""
     degree, x = 4, 1.7
     section = RKHS(Polynomial(degree)).evaluation([x])
     y = np.linspace(-1, 1, 9)
@@ -55,7 +55,7 @@ def higher_order(result: Result, quick: bool, draw: Draw) -> None:
         result.add("  Gaussian kernel: distance", "similar statistics", f"{gaussian:.4f}", "all moments at once")
     result.note(
         "All three distributions have mean 0 and variance 1. The distance of their means in the space of (yx + 1)ᵈ is "
-        "√Σⱼ (d choose j)(mⱼ − m′ⱼ)², with m their moments. Means are taken by quadrature, which is exact for it."
+        "√Σⱼ (d choose j)(mⱼ − m′ⱼ)², with m their moments. Means are computed by quadrature, which is exact here."
     )
     with draw("moments", ncols=2, figsize=(9.4, 3.9)) as (_, (left, right)):
         grid = np.linspace(-2, 2, 300)

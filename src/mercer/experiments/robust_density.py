@@ -1,4 +1,4 @@
-"""A density estimate that outliers pull less."""
+"""Robust kernel density estimation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .._palette import BLUE, GREY, INK, ORANGE
 from ..types import EstimatorLike
 from ._base import REPRESENTER_NOTES, Draw, Result, experiment
 
-FAR = np.array([[6.0]])  # where there is noise only
+FAR = np.array([[6.0]])  # a point with nothing but noise around it
 GRID = np.linspace(-12, 12, 1201)[:, None]
 TRUTH = np.exp(-(GRID[:, 0] ** 2) / 2) / np.sqrt(2 * np.pi)
 LOSSES = ("plain", "huber", "hampel")
@@ -22,7 +22,7 @@ SHARES = (0.0, 0.1, 0.2, 0.3)
 
 @experiment("robust-density", "Robust density estimates of contaminated samples", REPRESENTER_NOTES, minutes=0.2)
 def robust_density(result: Result, quick: bool, draw: Draw) -> None:
-    """Kim and Scott's M-estimate of the mean in the space, on a normal sample with uniform noise."""
+    """Kim and Scott's M-estimate of the kernel mean, on a normal sample with uniform noise."""
     repeats = 8 if quick else 40
     errors = np.empty((len(SHARES), repeats, len(LOSSES)))
     for i, share in enumerate(SHARES):
@@ -46,28 +46,27 @@ def robust_density(result: Result, quick: bool, draw: Draw) -> None:
         size = np.sqrt(integral(model.influence(FAR)(GRID)[:, 0] ** 2) / integral(pull**2))
         result.add("  influence of a point at 6, over that on the plain one", "bounded, small", f"{size:.3f}")
     result.note(
-        f"{repeats} samples of 200; the truth is normal, the noise uniform on [−10, 10]. The bandwidth of each sample "
-        "is that of least-squares cross-validation, for all three estimates. The notes cite Kim and Scott, whose "
-        "tables are on other data. Hampel's function also drops the tails of a clean sample, and pays off only "
-        "where much is noise."
+        f"{repeats} samples of 200; the truth is normal, the noise uniform on [−10, 10]. All three estimates use the "
+        "bandwidth of least-squares cross-validation on each sample. The notes cite Kim and Scott, whose tables are on "
+        "other data. Hampel's function also drops the tails of a clean sample, and pays off only with much noise."
     )
     picture(draw, X, models, errors)
 
 
 def fits(X: np.ndarray) -> dict[str, Any]:
-    """The plain estimate with a bandwidth of its own choice, and the robust ones with the same."""
+    """The plain estimate with its chosen bandwidth, and the robust ones with the same bandwidth."""
     plain = KernelDensity(bandwidth="loo", criterion="least_squares").fit(X)
     robust = [RobustKernelDensity(bandwidth=plain.bandwidth_, loss=loss, tol=1e-6).fit(X) for loss in LOSSES[1:]]
     return dict(zip(LOSSES, [plain, *robust], strict=True))
 
 
 def density(model: EstimatorLike) -> np.ndarray:
-    """On the grid."""
+    """The density on the grid."""
     return np.exp(model.score_samples(GRID))
 
 
 def integral(values: np.ndarray) -> float:
-    """Of a function that vanishes at the ends of the grid."""
+    """The integral of a function that vanishes at the ends of the grid."""
     return float(np.sum(values) * (GRID[1, 0] - GRID[0, 0]))
 
 

@@ -24,7 +24,7 @@ def bending(model: SmoothingSpline) -> float:
 
 @experiment("spline", "Cubic smoothing spline over λ", REPRESENTER_NOTES, minutes=0.1)
 def spline(result: Result, quick: bool, draw: Draw) -> None:
-    """min Σ (yᵢ − f(xᵢ))² + λ ∫ f″² on the acceleration of a head in a crash (mcycle)."""
+    """min Σ (yᵢ − f(xᵢ))² + λ ∫ f″² on the acceleration of a head in a crash test (mcycle)."""
     data = load_r_data("mcycle")
     x, y = data.data[:, 0], data.target
     chosen = SmoothingSpline("gcv").fit(x, y)
@@ -42,20 +42,20 @@ def spline(result: Result, quick: bool, draw: Draw) -> None:
     remark = f"values spread over {np.ptp(y):.0f}"
     result.add(f"λ = {MOST:g}: distance from the straight line", "→ 0", ours, remark)
     ours = f"{np.abs(models[LEAST].predict(distinct) - means).max():.1e}"
-    remark = f"{len(x) - len(distinct)} of {len(x)} times occur again"
+    remark = f"{len(x) - len(distinct)} of {len(x)} times are repeated"
     result.add(f"λ = {LEAST:g}: distance from the means at each x", "→ 0", ours, remark)
-    knots = chosen.polynomial_.x[1:-1]  # those at the ends bound the lines on which it continues
+    knots = chosen.polynomial_.x[1:-1]  # outer knots only mark the linear continuations
     result.add(
         "knots", "at the xᵢ", len(knots), f"off by {np.abs(knots - distinct).max():g}; {len(distinct)} distinct xᵢ"
     )
     result.note(
-        f"Generalised cross-validation takes λ = {chosen.alpha_:.3g}. The notes have a picture of unknown points."
+        f"Generalised cross-validation chooses λ = {chosen.alpha_:.3g}. The notes show a picture of unpublished points."
     )
     picture(draw, x, y, models, chosen.alpha_)
 
 
 def picture(draw: Draw, x: np.ndarray, y: np.ndarray, models: dict[float, SmoothingSpline], chosen: float) -> None:
-    """Four of the splines, and what the choice of λ rests on."""
+    """Four of the splines, and the criteria for λ."""
     grid = np.linspace(x.min(), x.max(), 600)
     with draw("lambda", ncols=2, figsize=(10.2, 4.0), width_ratios=[1.7, 1]) as (_, (left, right)):
         left.plot(x, y, ".", color=GREY, markersize=5)

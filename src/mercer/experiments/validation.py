@@ -1,4 +1,4 @@
-"""Cross-validation: what K-fold and leave-one-out estimate, and how well."""
+"""Cross-validation: what K-fold and leave-one-out estimate, and how accurately."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def expected(model: EstimatorLike) -> float:
 
 
 def losses(ridge: Any, seed: int) -> tuple[list[float], list[float], list[float]]:
-    """For one sample: its empirical and expected loss; estimates by folds; expected losses of as many other points."""
+    """For one sample: empirical and expected loss; K-fold estimates; expected losses of fits to new training parts."""
     rng = np.random.default_rng(seed)
     X, y = sample(N, rng)
     ridge.fit(X, y)
@@ -67,9 +67,9 @@ def validation(result: Result, quick: bool, draw: Draw) -> None:
     remark = f"one fit instead of {N}"
     result.add(f"leave-one-out in closed form, and by {N} fits", "computationally expensive", ours, remark)
     result.note(
-        f"{repeats} samples of {N} points, whose distribution is known, so that expected losses are exact. "
-        "Leave-one-out is unbiased for a sample with one point less, as the slides state; K folds are for N − "
-        "N/K points."
+        f"{repeats} samples of {N} points from a known distribution, so that expected losses are exact. "
+        "Leave-one-out is unbiased for a sample with one point fewer, as the slides state; K-fold is unbiased for "
+        "N − N/K points."
     )
     with draw("folds", figsize=(7.0, 4.0)) as (_, ax):
         place = np.arange(len(FOLDS))

@@ -1,4 +1,4 @@
-"""How the Gram matrix is held: whole, recomputed in tiles, or as a thin factor; and how it is approximated."""
+"""Representations of the Gram matrix: dense, recomputed in tiles, or as a thin factor, exact or approximate."""
 
 from ._base import Gram, Operator, Representation, Wrapped
 from .auto import Auto, GramLike, as_representation

@@ -1,9 +1,9 @@
-"""The Gram matrix as an operator, and the recipe that builds it.
+"""The Gram matrix as an operator, and the representation that builds it.
 
-A `Representation` has parameters only (``Dense()``, ``Nystrom(rank=500)``); its `build` returns a `Gram`: the matrix
-K = (k(xᵢ, xⱼ)), or the approximation K̂ that the representation stands for, with three required operations:
-``@``, `diagonal` and `block`, and `cross` for new points under the *same* approximation. What else it has is announced
-in `provides`: "dense" (the matrix itself is held), "factor" (a thin Z with K̂ = ZZᵀ is held) and more.
+A `Representation` holds parameters only (``Dense()``, ``Nystrom(rank=500)``). Its `build` returns a `Gram`: the matrix
+K = (k(xᵢ, xⱼ)), or an approximation K̂ of it, with three required operations, ``@``, `diagonal` and `block`, and `cross`
+for new points under the *same* approximation. `provides` lists what else it has: "dense" (the matrix itself is stored),
+"factor" (a thin Z with K̂ = ZZᵀ is stored) and more.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from ..types import Array, Checked, Index
 
 
 class Operator:
-    """A symmetric n × n matrix, given by its products, its diagonal and its blocks. Solvers use nothing else.
+    """A symmetric (n, n) matrix, given by its products, diagonal and blocks. Solvers use nothing else.
 
     Attributes
     ----------
     provides : frozenset of str
-        What else it has: "dense" (the matrix is held), "factor" (a thin Z with K̂ = ZZᵀ is held), "sparse" (a
-        sparse matrix is held).
+        What else it has: "dense" (the matrix is stored), "factor" (a thin Z with K̂ = ZZᵀ is stored), "sparse" (a
+        sparse matrix is stored).
     matrix : csr_array
-        The sparse matrix that is held.
+        The stored sparse matrix.
     own_features : bool
         Whether the rows of the factor are the kernel's own features.
     trace_error : float
         tr(K − K̂), 0 for exact representations.
     choice : str or None
-        What "auto" chose and why.
+        The choice of "auto", and the reason.
     """
 
     provides: frozenset[str] = frozenset()
@@ -82,7 +82,7 @@ class Operator:
 
     def block(self, rows: Index, columns: Index) -> Any:
         """The submatrix of the given rows and columns (slices or integer arrays)."""
-        unit = take(eye(self.n, self.like), columns)  # of a symmetric matrix, rows are columns
+        unit = take(eye(self.n, self.like), columns)  # the matrix is symmetric: rows are columns
         return take(self @ self.xp.matrix_transpose(unit), rows)
 
     def magnitude(self) -> float:
@@ -90,19 +90,19 @@ class Operator:
         return float(np.abs(host(self.diagonal())).max())
 
     def dense(self) -> Any:
-        """The matrix itself, computed if it is not held."""
+        """The matrix itself, computed if not stored."""
         return self.block(slice(None), slice(None))
 
     def entries(self) -> Any:
-        """All non-zero entries, in any shape, if they are held; None otherwise."""
+        """All non-zero entries, in any shape, if they are stored; else None."""
         return self.dense() if "dense" in self.provides else None
 
     def factor(self) -> Any:
-        """Z with K̂ = ZZᵀ, where `provides` has "factor"."""
-        raise TypeError(f"{where(self)} holds no factor; use IncompleteCholesky, Nystrom or RandomFeatures.")
+        """Z with K̂ = ZZᵀ, if `provides` has "factor"."""
+        raise TypeError(f"{where(self)} has no factor; use IncompleteCholesky, Nystrom or RandomFeatures.")
 
     def sketch(self, rank: int) -> Any:
-        """A factor Z with ZZᵀ ≈ K̂ of the given rank, for preconditioning; None if there is none."""
+        """A factor Z of the given rank with ZZᵀ ≈ K̂, for preconditioning; None if there is none."""
         return None
 
     def __repr__(self) -> str:
@@ -110,7 +110,7 @@ class Operator:
 
 
 class Wrapped(Operator):
-    """An operator made from another, its `base`, with the size, type and device of that one."""
+    """An operator built on another, its `base`, with the same size, type and device."""
 
     base: Operator
 
@@ -124,12 +124,12 @@ class Wrapped(Operator):
 
 
 class Gram(Operator):
-    """K = (k(xᵢ, xⱼ)) for a sample x₁, …, x_n, as a symmetric operator. Fitted data, picklable.
+    """K = (k(xᵢ, xⱼ)) for a sample x₁, …, x_n as a symmetric operator. Fitted data, picklable.
 
     Attributes
     ----------
-    kernel, X : the kernel and the sample that it was built from
-    centres : what a function Σ aᵢ k(·, xᵢ) must keep of the sample
+    kernel, X : the kernel and the sample it was built from
+    centres : what a function Σ aᵢ k(·, xᵢ) must store of the sample
     evaluator : the entries of K̂, computed on demand
     """
 
@@ -144,7 +144,7 @@ class Gram(Operator):
         return {name: value for name, value in vars(self).items() if name != "evaluator"}
 
     def __sklearn_clone__(self) -> Gram:
-        return self  # nobody changes an operator, so that clones of an estimator share it
+        return self  # operators are never modified, so clones of an estimator share them
 
     @property
     def n(self) -> int:
@@ -179,7 +179,7 @@ class Gram(Operator):
         return IncompleteCholesky(rank=rank)._build(self.kernel, self.X, np.random.default_rng(0)).factor()
 
     def expansion(self, coefficients: Array) -> tuple[Kernel, Any, Any]:
-        """Σ aᵢ k̂(·, xᵢ) as (kernel, points, coefficients) of a function in the kernel's space."""
+        """Σ aᵢ k̂(·, xᵢ) as (kernel, points, coefficients): a function in the kernel's space."""
         return self.kernel, self.centres, coefficients
 
     def __repr__(self) -> str:
@@ -201,16 +201,16 @@ class Cross:
 
 
 class Representation(BaseEstimator):
-    """How the Gram matrix of a sample is held: parameters only; `build` does the work.
+    """How the Gram matrix of a sample is stored: parameters only; `build` does the work.
 
     Attributes
     ----------
     centers : bool
         Whether the mean of the feature vectors is subtracted.
     streams : bool
-        Whether a first batch of samples fixes features that later ones have as well.
+        Whether features fixed by a first batch of samples also apply to later ones.
     draws : bool
-        Whether it uses the random generator.
+        Whether the random generator is used.
     """
 
     centers: bool = False
@@ -218,18 +218,18 @@ class Representation(BaseEstimator):
     draws: bool = True
 
     def shared(self, count: int) -> Representation:
-        """The representation of each of so many matrices that are held at once."""
+        """The representation of each of `count` matrices stored at once."""
         return self
 
     def build(self, kernel: Kernel | str, X: Checked, rng: Any = None) -> Gram:
-        """The Gram operator of a kernel (an object or its text, without data-driven parameters) on a copy of X.
+        """The Gram operator of a kernel (an object or text, without data-driven parameters) on a copy of X.
 
-        Representations that draw use `rng`, a Generator or a seed.
+        Random representations use `rng`, a Generator or a seed.
         """
         kernel = as_kernel(kernel)
         checked, _ = kernel.check_arguments(X)
         return self._build(kernel, kernel.domain.keep(checked, X), generator(rng))
 
     def _build(self, kernel: Kernel, X: Checked, rng: np.random.Generator) -> Gram:
-        """`build` for a checked kernel and collection: what a representation writes."""
+        """`build` for a checked kernel and collection; each representation implements it."""
         raise NotImplementedError

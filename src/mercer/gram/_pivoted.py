@@ -1,4 +1,4 @@
-"""What representations on landmarks share: a factor from pivots, the trace it leaves, the kernels it suits."""
+"""Shared code of landmark representations: factors from pivots, residual traces, and a check of the kernel."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ..types import Array, Checked
 from ._base import Representation
 from .low_rank import LandmarkFeatures, LandmarkGram
 
-ROUNDING = 64  # units of round-off of the largest k(x, x) below which a residual is noise and no pivot
+ROUNDING = 64  # residuals below this many units of round-off of the largest k(x, x) are noise, not pivots
 
 
 class PivotedGram(LandmarkGram):
-    """K̂ = GGᵀ from r columns of K: the Cholesky factor of k(C, C) in the rows of the pivots C, Nyström's K̂ in all.
+    """K̂ = GGᵀ from r columns of K, as in Nyström; the rows of G at the pivots C are the Cholesky factor of k(C, C).
 
     Attributes
     ----------
-    pivots : array of r indices, in the order in which they were chosen
+    pivots : array of r indices, in the order of their choice
     residual : the vector k(xᵢ, xᵢ) − K̂ᵢᵢ
-    predicted_gain, true_gain : of each pivot, where side information chose it
+    predicted_gain, true_gain : one per pivot, if side information chose it
     """
 
     predicted_gain: np.ndarray | None = None
@@ -35,7 +35,7 @@ class PivotedGram(LandmarkGram):
     def __init__(self, kernel: Kernel, X: Checked, diagonal: Array, pivots: Any, G: Array):
         self.pivots = np.asarray(pivots, dtype=np.int64)
         L = np.tril(np.asarray(host(take(G, self.pivots)), dtype=np.float64))
-        # where K is 0 there is no pivot: any landmark then serves, with no column
+        # if K is 0 there is no pivot: any landmark then serves, with no columns
         T = linalg.solve_triangular(L, np.eye(len(L)), lower=True).T if len(L) else np.zeros((1, 0))
         centres = kernel.domain.take(kernel.domain.centres(X), self.pivots if len(L) else np.zeros(1, dtype=np.int64))
         super().__init__(kernel, X, LandmarkFeatures(kernel, centres, like(T, G)), trace_left(diagonal, G), G)
@@ -43,23 +43,23 @@ class PivotedGram(LandmarkGram):
 
 
 def trace_left(diagonal: Array, Z: Array) -> float:
-    """tr K − ‖Z‖²: the trace that K̂ = ZZᵀ leaves of a matrix with this diagonal, summed in float64."""
+    """tr K − ‖Z‖²: the residual trace of K̂ = ZZᵀ for a matrix with this diagonal, summed in float64."""
     xp = namespace(Z)
     return float(xp.sum(diagonal, dtype=xp.float64)) - float(xp.sum(Z * Z, dtype=xp.float64))
 
 
 def noise(diagonal: Array) -> float:
-    """The size of a residual diagonal entry that is rounding only."""
+    """The largest residual on the diagonal that may be rounding alone."""
     return ROUNDING * eps(diagonal) * float(namespace(diagonal).max(diagonal))
 
 
 def columns(kernel: Kernel, X: Any, centres: Any, index: Any) -> Any:
-    """The columns k(X, xᵢ) of the given samples; `centres` are the domain's of X."""
+    """The columns k(X, xᵢ) of the given samples; `centres` are those of X in the domain."""
     return bind(kernel, X, kernel.domain.take(centres, np.atleast_1d(index))).dense()
 
 
 def require_pd(representation: Representation, kernel: Kernel, X: Checked) -> None:
-    """Raise for a kernel that is known not to be positive definite: its matrix has no factor."""
+    """Reject a kernel known not to be positive definite: its matrix has no factor."""
     claim = kernel.definiteness_in(kernel.domain.dimension(X))
     if not claim.is_pd and claim.kind != "UNKNOWN":
         raise ValueError(

@@ -21,37 +21,37 @@ from .packed import Packed, suits
 from .random_features import RandomFeatures
 
 NEEDS = ("matrix", "factor", "products", "rows")
-MANY = 500  # samples from which half of the matrix is worth its tiles
-GramLike: TypeAlias = Representation | Gram | str  # what stands for a representation
+MANY = 500  # samples above which storing half of the matrix is worth the tiles
+GramLike: TypeAlias = Representation | Gram | str  # anything that specifies a representation
 
 
 class Auto(Representation):
-    """Choose an exact representation by what a method needs and by a memory budget.
+    """Choose an exact representation from the needs of a method and a memory budget.
 
     ============  =================================================================================  ==========
-    `needs`       condition, the first that holds                                                    choice
+    `needs`       first condition that holds                                                         choice
     ============  =================================================================================  ==========
     rows          the kernel must be called on the whole sample                                      `Dense`
     rows          otherwise                                                                          `Lazy`
-    factor        the kernel has few explicit features: fewer than n/4, and they fit into `memory`   `LowRank`
-    products      it has not, and there are more than 500 samples, on the host                       `Packed`
+    factor        the kernel has few explicit features: at most n/4, and they fit into `memory`      `LowRank`
+    products      it does not, and there are more than 500 samples, on the host                      `Packed`
     any           the n × n matrix fits into `memory`                                                `Dense`
     any           the kernel has few explicit features                                               `LowRank`
     any           otherwise                                                                          `Lazy`
     ============  =================================================================================  ==========
 
-    None of them approximates. For approximations choose `Nystrom`, `IncompleteCholesky` or `RandomFeatures`. The choice
-    and its reason are stored in `Gram.choice`.
+    All are exact. For approximations choose `Nystrom`, `IncompleteCholesky` or `RandomFeatures`. The choice and its
+    reason are stored in `Gram.choice`.
 
     Parameters
     ----------
     memory : int
-        Bytes that the matrix, or the factor, may take.
+        Memory budget in bytes for the matrix or the factor.
     needs : {"matrix", "factor", "products", "rows"}
-        What the method does with the operator. "factor": it decomposes the matrix, and a thin factor saves O(n³);
-        "products": a few leading eigenvectors; "rows": a few rows again and again, which the solver keeps.
+        How the method uses the operator. "factor": it decomposes the matrix, and a thin factor saves O(n³); "products":
+        it needs a few leading eigenvectors; "rows": it reads a few rows repeatedly, and the solver caches them.
     n_jobs : int, optional
-        Threads of `Lazy` and `Packed`; None uses all cores.
+        Threads for `Lazy` and `Packed`; None uses all cores.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Auto(Representation):
         self.n_jobs = n_jobs
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take a state of an earlier version too, which had `factor` for ``needs="factor"``."""
+        """Also accept the state of an earlier version, with `factor` for ``needs="factor"``."""
         needs = "factor" if state.get("factor") else "matrix"
         super().__setstate__({"needs": needs, "n_jobs": None} | {k: v for k, v in state.items() if k != "factor"})
 
@@ -124,7 +124,7 @@ NAMES: dict[str, type[Representation]] = {
 
 
 def as_representation(gram: GramLike, needs: str = "matrix", n_jobs: int | None = None) -> Representation:
-    """The representation that an object, a name or an existing operator stands for; the rest is for `Auto`."""
+    """The representation given by an object, a name or an existing operator; the rest applies to `Auto`."""
     if isinstance(gram, Representation):
         return gram
     if isinstance(gram, Gram):

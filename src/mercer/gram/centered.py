@@ -1,4 +1,4 @@
-"""K̃ = HKH with H = I − 1wᵀ: the Gram matrix of centred feature vectors, keeping the structure of what it wraps."""
+"""K̃ = HKHᵀ with H = I − 1wᵀ: the Gram matrix of centred feature vectors, structured like the Gram it wraps."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ..kernels import Kernel
 from ..types import Array, Checked, Index
 from ._base import Cross, Gram, Representation
 
-STRIP = 32  # rows that stay in the cache while they are centred
+STRIP = 32  # rows that stay in cache while they are centred
 
 
 class CenteredGram(Gram):
-    """⟨φ(xᵢ) − μ, φ(xⱼ) − μ⟩ with μ = Σ wᵢ φ(xᵢ), equal weights by default; held as the Gram that it wraps."""
+    """⟨φ(xᵢ) − μ, φ(xⱼ) − μ⟩ with μ = Σ wᵢ φ(xᵢ), equal weights by default; stored as the Gram it wraps."""
 
     def __init__(self, base: Gram, weights: Array = None):
         self.base = base
@@ -89,14 +89,14 @@ class CenteredGram(Gram):
         return None if Z is None else self._centre_rows(Z)
 
     def expansion(self, coefficients: Array) -> tuple[Kernel, Any, Any]:
-        """Σ aᵢ (k̂(·, xᵢ) − μ) in the uncentred space; `cross` gives its values less their mean on the sample."""
+        """Σ aᵢ (k̂(·, xᵢ) − μ) in the uncentred space; `cross` gives its values minus their mean on the sample."""
         return self.base.expansion(self._remove_total(coefficients))
 
     def offset(self, coefficients: Array) -> Any:
-        """The mean on the sample of the function that `expansion` gives."""
+        """The mean on the sample of the function from `expansion`."""
         U = self._remove_total(coefficients)
         xp = namespace(U)
-        if "factor" in self.provides:  # with the rounding errors of the function's own vector ZᵀU, which cancel then
+        if "factor" in self.provides:  # the rounding errors are those of the function's vector ZᵀU, so they cancel
             Z = self.base.factor()
             return (self.weights @ Z) @ (xp.matrix_transpose(Z) @ U)
         return xp.sum(U * (self.means if U.ndim == 1 else self.means[:, None]), axis=0)
@@ -122,7 +122,7 @@ class Centered(Representation):
     Parameters
     ----------
     representation : Representation or name
-        Of the uncentred matrix.
+        For the uncentred matrix.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Σ cᵢ Kᵢ of existing Gram operators, which learning a combination of kernels builds many times."""
+"""Σ cᵢ Kᵢ from existing Gram operators, built many times when a kernel combination is learned."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .low_rank import FeatureGram, LowRankGram
 
 
 class Combined(Representation):
-    """The Gram operator of Σ cᵢ kᵢ from those of the kᵢ on the same sample: nothing is evaluated.
+    """The Gram operator of Σ cᵢ kᵢ from those of the kᵢ on the same sample, without evaluating a kernel.
 
-    Factors stay factors, side by side; otherwise the matrix is held. Kernels with c = 0 have no part in it. `near` are
-    the operators about the mean of the sample, for a combination about that mean (`Kernel.about`). `grams_` are those
-    that were combined last, and `expanded_` the coefficients, on the whole sample, of the function made last.
+    Factors are placed side by side; otherwise the matrix is stored. Kernels with c = 0 are left out. `near` are the
+    operators about the sample mean, for a combination about that mean (`Kernel.about`). `grams_` are the operators
+    combined last, and `expanded_` the coefficients, on the whole sample, of the last function.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class SideBySide:
 
 
 class _Matrix(DenseGram):
-    """The combined matrix; its functions keep the points that they use."""
+    """The combined matrix; its functions keep only the points they use."""
 
     def __init__(self, owner: Combined, kernel: Kernel, X: Checked, K: Array):
         super().__init__(kernel, X, K)
@@ -98,4 +98,4 @@ class _Factor(LowRankGram):
 
 
 class _Exact(_Factor, FeatureGram):
-    """The same of features that approximate nothing."""
+    """Exact features side by side."""

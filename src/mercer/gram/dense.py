@@ -1,4 +1,4 @@
-"""The Gram matrix held whole."""
+"""The full Gram matrix in memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DenseGram(Gram):
 
 
 class Dense(Representation):
-    """Hold the whole matrix: exact, O(n²) memory, the fastest for n up to some ten thousand.
+    """Store the whole matrix: exact, O(n²) memory, fastest for n up to about ten thousand.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A Gram operator that exists already, in the place of a recipe for one."""
+"""An existing Gram operator in place of a representation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._base import Gram, Representation
 
 
 class Given(Representation):
-    """What ``gram=operator`` stands for, of the kernel and the sample of a fit: nothing is evaluated.
+    """``gram=operator``: reuse an operator built with the kernel and sample of the fit.
 
     Examples
     --------
@@ -36,11 +36,11 @@ class Given(Representation):
         refuse_other_sample(X, self.operator)
         if self.operator.kernel not in (kernel, kernel.at_zero):
             raise ValueError(
-                f"gram is the operator of the kernel {self.operator.kernel}, and the kernel of the fit is {kernel}; "
+                f"gram was built with the kernel {self.operator.kernel}, but the kernel of the fit is {kernel}; "
                 "give kernel=gram.kernel."
             )
-        gram = copy(self.operator)  # its X is its own, and nobody changes it
-        gram.kernel = kernel if gram.kernel == kernel else kernel.at_zero  # equal is not enough where `is` is asked
+        gram = copy(self.operator)  # it owns its X, which is never modified
+        gram.kernel = kernel if gram.kernel == kernel else kernel.at_zero  # the same object, for tests with `is`
         gram.choice = gram.choice or f"{where(gram)} as given"
         return gram
 
@@ -49,6 +49,6 @@ def refuse_other_sample(X: Checked, operator: Gram) -> None:
     """Raise if X is not the sample of an operator."""
     if not (X is operator.X or (X.equals(operator.X) if hasattr(X, "equals") else same(X, operator.X))):
         raise ValueError(
-            "gram is the operator of another sample than X; build it on X. A method that changes its samples, or has "
-            "several, cannot use one."
+            "gram was built on another sample than X; build it on X. Methods that change their samples, or use "
+            "several, cannot take an operator."
         )

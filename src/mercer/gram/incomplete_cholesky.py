@@ -1,4 +1,4 @@
-"""Pivoted incomplete Cholesky factors, greedy in the trace of K, or in the trace and what predicts y.
+"""Pivoted incomplete Cholesky factors, greedy in the trace of K, or in the trace and the fit to y.
 
 Fine, Scheinberg, *Efficient SVM training using low-rank kernel representations* (2001), and with side information Bach,
 Jordan, *Predictive low-rank decomposition for kernel methods* (2005), the algorithm CSI.
@@ -21,37 +21,37 @@ from ._pivoted import PivotedGram, columns, noise, require_pd
 class IncompleteCholesky(Representation):
     r"""K ≈ GGᵀ from the columns of r pivots, each the sample with the largest residual k(xᵢ, xᵢ) − (GGᵀ)ᵢᵢ.
 
-    With `y` given, each pivot is instead the one that is expected to lower
+    With `y`, each pivot is instead the one expected to lower
 
     .. math:: (1 - \kappa) \frac{\operatorname{tr}(K - GG^\top)}{\operatorname{tr} K}
               + \kappa \frac{\min_B \|Y - GB\|_F^2}{\|Y\|_F^2}
 
-    the most (G and Y centred by columns), judged from `delta` columns computed ahead.
+    the most (columns of G and Y centred), judged from `delta` columns computed ahead.
 
     Parameters
     ----------
     rank : int >= 1, optional
-        The largest number of columns; None: as many as `tol` asks for, up to n.
+        The largest number of columns; None: as many as `tol` requires, up to n.
     tol : float >= 0
         Stop when no residual exceeds ``tol`` times the largest k(x, x); with `y`, when no column is expected to lower
-        the objective by more than ``tol``. Raising it gives fewer columns. Rounding never becomes a pivot.
+        the objective by more than ``tol``. Raising it gives fewer columns. Rounding errors never become pivots.
     y : array of shape (n,) or (n, p), optional
-        Side information: numbers to predict from the factor, or labels that are no numbers (encode integer classes as p
+        Side information: numbers to predict from the factor, or non-numeric labels (encode integer classes as p
         indicator columns).
     delta : int >= 1
-        Columns computed ahead. More of them predict gains better, at O(n·delta²) a step; used with `y` only.
+        Columns computed ahead. More predict gains better, at O(n·delta²) a step; used only with `y`.
     kappa : float in [0, 1]
-        Weight of predicting y against approximating K; used with `y` only.
+        Weight of predicting y against approximating K; used only with `y`.
 
     Notes
     -----
     The matrix is never formed: r columns (r + `delta` with `y`) are evaluated, in O(nr²) operations and O(nr) memory.
     The Gram has `pivots`, `residual` and `trace_error`, and with `y` also `predicted_gain` and `true_gain`, by how much
-    each column lowers the objective. For new points φ(x) = L⁻¹k(C, x), with C the pivots and L their rows of G.
+    each column lowers the objective. For new points, φ(x) = L⁻¹k(C, x), with C the pivots and L their rows of G.
 
-    With `y`, near-ties are broken by order, as kernlab's ``csi`` prefers earlier candidates: among gains within a tenth
-    of the best, the earliest column computed ahead is taken (its gain is exact, and it is at hand); among residuals
-    within half a percent of the largest, the first sample is computed ahead.
+    With `y`, near-ties go to earlier candidates, as in kernlab's ``csi``: among gains within a tenth of the best, the
+    earliest column computed ahead is chosen (its gain is exact, and it is available); among residuals within half a
+    percent of the largest, the first sample is computed ahead.
 
     References
     ----------
@@ -102,7 +102,7 @@ class IncompleteCholesky(Representation):
 
 
 class _Columns:
-    """Vectors of length n, as the rows of a buffer that grows: each is contiguous, and products need no copy."""
+    """Vectors of length n as rows of a growing buffer: each is contiguous, and products need no copy."""
 
     def __init__(self, model: EstimatorLike, most: int):
         self.xp, self.most, self.size = namespace(model), most, 0
@@ -127,7 +127,7 @@ def _combined(rows: Index, weights: Array) -> Any:
 
 
 def _greedy(column: Any, diagonal: Any, rank: int, tol: float) -> tuple[list[int], Any]:
-    """Pivots of largest residual and the factor's columns, until `rank` or a residual ≤ tol · max k(x, x)."""
+    """Pivots of largest residual, and the factor's columns, up to `rank` or a residual ≤ tol · max k(x, x)."""
     xp = namespace(diagonal)
     stop = max(tol * float(xp.max(diagonal)), noise(diagonal))
     G, residual = _Columns(diagonal, rank), diagonal
@@ -147,10 +147,10 @@ class _Predictive:
     """The state of the search with side information."""
 
     # W is the set of columns evaluated so far, S ⊂ W the pivots chosen. With K̂_W and K̂_S the approximations of K on
-    # them, GᵀG = K̂_S and AᵀA = K̂_W − K̂_S (vectors of length n are rows here): A stands for what is known of the
-    # residual. Choosing a pivot from W moves one direction from A to G, by a reflection. Q is an orthonormal basis of
-    # the centred rows of G; B and `rest` are what A, centred, and Y keep after projection off it. A step costs
-    # O(n(delta² + r)).
+    # them, GᵀG = K̂_S and AᵀA = K̂_W − K̂_S (vectors of length n are rows here): A represents the known part of the
+    # residual. Choosing a pivot from W moves one direction from A to G by a reflection. Q is an orthonormal basis of
+    # the centred rows of G; B and `rest` are the residuals of the centred A and of Y after projection on Q. A step
+    # costs O(n(delta² + r)).
 
     def __init__(self, column: Any, diagonal: Any, Y: np.ndarray, rank: int, delta: int, kappa: float):
         self.column, self.xp, self.floor = column, namespace(diagonal), noise(diagonal)
@@ -186,7 +186,7 @@ class _Predictive:
         return v - _combined(self.Q.rows, self.Q.rows @ v)
 
     def gains(self) -> np.ndarray:
-        """The expected decrease of the objective by each sample as next pivot; −1 for what W spans already."""
+        """The expected decrease of the objective with each sample as next pivot; −1 if W already spans it."""
         # the residual's column i is taken as Aᵀaᵢ, except for its diagonal entry, which is known
         xp, A, B = self.xp, self.A, self.B
         T = xp.matrix_transpose
@@ -226,12 +226,12 @@ class _Predictive:
         return True
 
     def _move(self, i: int) -> float:
-        """Take sample i from W to S, and return what the objective gains."""
+        """Move sample i from W to S, and return the gain in the objective."""
         xp = self.xp
         v = self.A[:, i]
         sign = -1.0 if float(v[0]) >= 0 else 1.0
         v = v - sign * float(xp.sum(v * v)) ** 0.5 * like(np.eye(1, v.shape[0])[0], v)
-        # the reflection I − 2vvᵀ/vᵀv leaves in column i of A the first entry alone
+        # the reflection I − 2vvᵀ/vᵀv leaves only the first entry in column i of A
         A, B = (M - v[:, None] * (2.0 / xp.sum(v * v) * (v @ M))[None, :] for M in (self.A, self.B))
         g, q = sign * A[0, :], self.project(sign * B[0, :])
         self.A, self.B = A[1:, :], B[1:, :]
@@ -261,5 +261,5 @@ def _side_information(y: Array, n: int, owner: object) -> np.ndarray:
         raise ValueError(f"{where(owner)}: y has {len(Y)} entries for {n} samples; give one for each.")
     Y = Y - Y.mean(axis=0)
     if not np.all(np.isfinite(Y)) or not Y.any():
-        raise ValueError(f"{where(owner)}: y must be finite and not constant; leave it out to approximate K alone.")
+        raise ValueError(f"{where(owner)}: y must be finite and not constant; omit it to approximate K alone.")
     return Y

@@ -1,4 +1,4 @@
-"""The Gram matrix never held: products are computed tile by tile."""
+"""The Gram matrix without storing it: products tile by tile."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class LazyGram(Gram):
         self.memory, self.n_jobs = memory, n_jobs
 
     def __matmul__(self, V: Array) -> Any:
-        # about six arrays of the size of a tile live at once: in each thread of the host, or on the device
+        # about six arrays of the size of a tile are alive at once: in each host thread, or on the device
         host = on_host(self.X)
         memory = self.memory or (128 * 2**20 if host else 2 * 2**30)
         entries = memory // (6 * 8 * (_threads.n_threads(self.n_jobs) if host else 1))
@@ -30,13 +30,13 @@ class LazyGram(Gram):
 
 
 class Lazy(Representation):
-    """Recompute the matrix for each product: exact, O(n) memory besides the data.
+    """Recompute the matrix for each product: exact, O(n) memory beyond the data.
 
     Parameters
     ----------
     memory : int, optional
-        Bytes that all tiles in progress may take together; None is 128 MiB on the host and 2 GiB on another device,
-        where larger blocks are much faster.
+        Total bytes for all tiles in progress. None: 128 MiB on the host, and 2 GiB on another device, where larger
+        blocks are much faster.
     n_jobs : int, optional
         Threads; None uses all cores.
 

@@ -17,9 +17,9 @@ from ._base import Cross, Gram, Representation
 
 
 class LowRankGram(Gram):
-    """K̂ = ZZᵀ; the rows of Z are features φ(xᵢ), which new points have too.
+    """K̂ = ZZᵀ; the rows of Z are features φ(xᵢ), also defined for new points.
 
-    `features` is φ, a function from m points to an (m, r) array that pickles; `trace_error` is tr(K − K̂).
+    `features` is φ, a picklable function from m points to an (m, r) array; `trace_error` is tr(K − K̂).
     """
 
     provides = frozenset({"factor"})
@@ -65,9 +65,9 @@ class LowRankCross(Cross):
 
 
 class LandmarkFeatures:
-    """φ(x) = Tᵀk(C, x) for landmarks C: the features of Nyström's and Cholesky's approximations.
+    """φ(x) = Tᵀk(C, x) for landmarks C: the features of Nyström and Cholesky approximations.
 
-    T is such that TTᵀ is the (pseudo-)inverse of k(C, C), so that ⟨φ(x), φ(y)⟩ is the projection of k(x, ·) and k(y, ·)
+    TTᵀ is the (pseudo-)inverse of k(C, C), so that ⟨φ(x), φ(y)⟩ is the inner product of k(x, ·) and k(y, ·) projected
     onto the span of the landmarks' functions.
     """
 
@@ -79,7 +79,7 @@ class LandmarkFeatures:
 
 
 class LandmarkGram(LowRankGram):
-    """A low-rank Gram on landmarks: its functions lie in the kernel's own space, on the landmarks alone."""
+    """A low-rank Gram on landmarks: its functions are expansions of the kernel on the landmarks only."""
 
     features: LandmarkFeatures
 
@@ -89,7 +89,7 @@ class LandmarkGram(LowRankGram):
 
 
 class FeatureGram(LowRankGram):
-    """The kernel's own features, which approximate nothing: its functions lie in the kernel's own space."""
+    """The kernel's own features, without approximation: its functions lie in the kernel's own space."""
 
     own_features = True
     expansion = Gram.expansion
@@ -116,7 +116,7 @@ class LowRank(Representation):
 
 
 def inverse_root(K: Array, drop: float) -> Any:
-    """T with TTᵀ the pseudo-inverse of a small positive semi-definite K, eigenvalues below drop·λ₁ left out."""
+    """T with TTᵀ the pseudo-inverse of a small positive semi-definite K, without eigenvalues up to drop·λ₁."""
     values, vectors = np.linalg.eigh(np.asarray(host(K), dtype=np.float64))
     keep = values > drop * values[-1]
     return like(vectors[:, keep] / np.sqrt(values[keep]), K)

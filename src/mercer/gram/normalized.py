@@ -1,4 +1,4 @@
-"""Affinities divided by the roots of their row sums, and the sparse matrix of a graph: what cuts are measured by."""
+"""Affinity matrices for graph cuts: normalised by the roots of their row sums, and sparse matrices of graphs."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class GraphGram(Operator):
 
 
 class NormalizedGram(Wrapped):
-    r"""D^{-1/2} (K − diag K) D^{-1/2}, D the row sums of K − diag K: dense, factored, sparse or matrix-free as K is.
+    r"""D^{-1/2} (K − diag K) D^{-1/2}, with D the row sums of K − diag K; dense, factored, sparse or lazy, like K.
 
-    Affinities of a point to itself do not count: they change no cut. Rows of points without affinity to any other,
-    `isolated`, are 0.
+    Self-affinities do not count: they change no cut. Rows of `isolated` points, without affinity to any other point,
+    are 0.
     """
 
     def __init__(self, base: Operator, owner: object = "NormalizedGram"):
@@ -69,14 +69,14 @@ class NormalizedGram(Wrapped):
         self.scale = xp.where(connected, 1 / self.roots, 0 * ones)
 
     def _refuse_negative(self, owner: object, noise: float) -> None:
-        """Raise for negative affinities, as far as they are seen: entries where the matrix is held, row sums else."""
+        """Reject negative affinities: negative entries if the matrix is stored, otherwise negative row sums."""
         values = self.base.entries()
         values = self.degrees if values is None else values
         least = float(namespace(values).min(values))
         if least < -noise and self.trace_error == 0:
             raise ValueError(
-                f"{where(owner)}: affinities must be >= 0, and {least:.3g} is among them or their sums; cuts have no "
-                "meaning with negative ones. Use a kernel with values >= 0, such as rbf, or clip the matrix."
+                f"{where(owner)}: affinities must be >= 0, but an affinity or a row sum is {least:.3g}. Use a kernel "
+                "with values >= 0, such as rbf, or clip the matrix."
             )
 
     def __matmul__(self, V: Array) -> Any:

@@ -1,4 +1,4 @@
-"""Nyström's approximation K ≈ k(X, C) k(C, C)⁺ k(C, X) on landmarks C, and five ways to choose them.
+"""The Nyström approximation K ≈ k(X, C) k(C, C)⁺ k(C, X) on landmarks C, and ways to choose them.
 
 Williams, Seeger, *Using the Nyström method to speed up kernel machines* (2001), equation 8.
 """
@@ -31,7 +31,7 @@ class Nystrom(Representation):
     landmarks          choice                                                             evaluations of k
     =================  =================================================================  ======================
     "uniform"          samples at random                                                  nr
-    "kmeans"           centres of k-means clusters (vectors only)                         nr
+    "kmeans"           centres of k-means clusters (only for vectors)                     nr
     "leverage"         samples by approximate ridge leverage scores, found recursively    about 3nr
     "rpcholesky"       samples by their residual diagonal: randomly pivoted Cholesky      about nr + r²
     array of integers  these samples
@@ -41,23 +41,24 @@ class Nystrom(Representation):
     Parameters
     ----------
     rank : int >= 1, optional
-        The number of landmarks, at most n. More approximate better, at O(nr²) operations and O(nr) memory. None: 1000,
-        or n where there are fewer samples, or the number of landmarks that are given. `LandmarkGram.rank` tells.
+        The number of landmarks, at most n. More give a better approximation, at O(nr²) operations and O(nr) memory.
+        None: min(n, 1000), or the number of given landmarks. See `LandmarkGram.rank`.
     landmarks : {"rpcholesky", "uniform", "kmeans", "leverage"}, array of integers, or collection
-        Where uniform landmarks miss small clusters, the others find them.
+        "uniform" may miss small clusters, which the other rules find.
     drop : float in [0, 1), optional
-        Eigenvalues of k(C, C) below `drop` times the largest are left out, which bounds the growth of rounding errors.
+        Eigenvalues of k(C, C) up to `drop` times the largest are dropped, which bounds the growth of rounding errors.
         None: r units of round-off. Not used by "rpcholesky", which takes no landmark whose residual is rounding.
 
     Notes
     -----
-    K − K̂ is positive semi-definite, and `trace_error` its trace: an upper bound on each of its eigenvalues.
-    Functions of the approximation lie in the kernel's own space, on the landmarks alone.
+    K − K̂ is positive semi-definite; its trace, `trace_error`, is an upper bound on each of its eigenvalues.
+    Functions of the approximation are expansions of the kernel on the landmarks only.
 
     "rpcholesky" draws each landmark with probability proportional to the residual k(xᵢ, xᵢ) − K̂ᵢᵢ, in blocks thinned by
-    rejection, which leaves the distribution as if drawn one by one. Its expected trace error is at most 1 + ε times
-    that of the best approximation of rank s once r ≥ s/ε + s·log(1/(εη)), with η that best error over tr K. "leverage"
-    draws by ℓᵢ = (K(K + λI)⁻¹)ᵢᵢ, where λ is the sum of the eigenvalues beyond the first s = r / (4 log r), over s.
+    rejection, which gives the same distribution as drawing one by one. Its expected trace error is at most 1 + ε times
+    that of the best approximation of rank s if r ≥ s/ε + s·log(1/(εη)), where η is that best error over tr K.
+    "leverage" draws by ℓᵢ = (K(K + λI)⁻¹)ᵢᵢ, where λ is the sum of the eigenvalues after the first s = r / (4 log r),
+    divided by s.
 
     References
     ----------
@@ -102,7 +103,7 @@ class Nystrom(Representation):
             return self._on_points(kernel, X, _cluster_centres(self, kernel, X, r, rng))
         if self.landmarks == "leverage" and r < n:
             p = leverage_scores(kernel, X, r, rng)
-            # where fewer than r samples have a score at all, the rest is drawn from the others
+            # if fewer than r samples have positive scores, the rest is drawn from the others
             p = p + 1e-12 * (p.sum() or 1.0) / n
             return self._on_samples(kernel, X, rng.choice(n, r, replace=False, p=p / p.sum()))
         return self._on_samples(kernel, X, rng.choice(n, r, replace=False))
@@ -120,7 +121,7 @@ class Nystrom(Representation):
 
     def _check_size(self, size: int) -> None:
         if self.rank is not None and self.rank != size:
-            raise ValueError(f"{where(self)}: rank = {self.rank}, but {size} landmarks are given; leave rank out.")
+            raise ValueError(f"{where(self)}: rank = {self.rank}, but {size} landmarks are given; omit rank.")
 
     def _on_samples(self, kernel: Kernel, X: Checked, index: np.ndarray) -> LandmarkGram:
         domain = kernel.domain
@@ -140,7 +141,7 @@ class Nystrom(Representation):
 
 
 def _are_indices(landmarks: Checked) -> bool:
-    """A vector of integers stands for samples by their position."""
+    """Whether landmarks are a vector of integers, the positions of samples."""
     if is_array(landmarks):
         return landmarks.ndim == 1 and namespace(landmarks).isdtype(landmarks.dtype, "integral")
     return isinstance(landmarks, (list, tuple, range)) and all(
@@ -164,7 +165,7 @@ def _cluster_centres(owner: Nystrom, kernel: Kernel, X: Checked, r: int, rng: np
 def random_pivots(
     kernel: Kernel, X: Checked, diagonal: Array, rank: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, Any]:
-    """Pivots drawn by the residual diagonal, and G with K ≈ GGᵀ; fewer where K has numerically a lower rank."""
+    """Pivots drawn by the residual diagonal, and G with K ≈ GGᵀ; fewer if K has lower numerical rank."""
     centres = kernel.domain.centres(X)
     xp = namespace(diagonal)
     floor = noise(diagonal)
@@ -181,7 +182,7 @@ def random_pivots(
         H = _block(kernel, X, centres, drawn) - np.asarray(host(rows @ xp.matrix_transpose(rows)), dtype=np.float64)
         kept, L = _reject(H, weights[drawn], floor, rank - len(pivots), rng)
         if not len(kept):
-            residual[drawn] = 0.0  # what was left of them is rounding
+            residual[drawn] = 0.0  # these residuals are rounding errors
             continue
         chosen = drawn[kept]
         B = columns(kernel, X, centres, chosen) - G @ xp.matrix_transpose(take(rows, kept))
@@ -201,7 +202,7 @@ def _block(kernel: Kernel, X: Checked, centres: Array, index: np.ndarray) -> np.
 def _reject(
     H: np.ndarray, proposed: np.ndarray, floor: float, most: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Thin a block of proposals, so that what is kept is distributed as if each had been drawn after the one before."""
+    """Thin a block of proposals so that those kept are distributed as if drawn one after another."""
     # A proposal i, drawn by the residual before the block, is kept with probability (its residual now) / (its residual
     # before). Returns the kept positions and the Cholesky factor of their residual matrix.
     H = H.copy()
@@ -221,7 +222,7 @@ def _reject(
 def leverage_scores(kernel: Kernel, X: Checked, rank: int, rng: np.random.Generator) -> np.ndarray:
     """Approximate ridge leverage scores of all samples, for a Nyström approximation of the given rank.
 
-    Recursively, the scores of a random half choose the sample that gives the scores of all, down to `rank` samples.
+    Recursive, down to `rank` samples: the scores of a random half select the sample that gives the scores of all.
     """
     n = kernel.domain.size(X)
     centres = kernel.domain.centres(X)
@@ -251,7 +252,7 @@ def leverage_scores(kernel: Kernel, X: Checked, rank: int, rng: np.random.Genera
 
 
 def _tail(K: np.ndarray, dimension: int) -> float:
-    """The sum of the eigenvalues after the first `dimension`, over `dimension`; positive whatever K is."""
+    """The sum of the eigenvalues after the first `dimension`, over `dimension`; always positive."""
     values = np.linalg.eigvalsh(K)[::-1]
     return float(max(values[dimension:].sum() / dimension, 1e-12 * values.sum(), 1e-300))
 

@@ -1,4 +1,4 @@
-"""The upper half of the Gram matrix in tiles, held as far as memory allows and recomputed beyond that."""
+"""The upper half of the Gram matrix in tiles, stored while memory allows and otherwise recomputed."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ..kernels import Kernel
 from ..types import Array, Checked, Index
 from ._base import Gram, Representation
 
-TILE = 1024  # rows and columns of a part that is held
+TILE = 1024  # rows and columns of a stored tile
 
 
 class PackedGram(Gram):
-    """K by its tiles on and above the diagonal, used twice in every product; `held` counts the bytes of tiles kept."""
+    """K by its tiles on and above the diagonal, used twice in every product; `held` counts the bytes of stored tiles."""
 
     def __init__(self, kernel: Kernel, X: Checked, memory: int, n_jobs: int | None):
         super().__init__(kernel, X)
@@ -47,7 +47,7 @@ class PackedGram(Gram):
 
         _threads.run(range(threads), work, self.n_jobs)
         if len(self._kept) == len(pairs):
-            self._parts = []  # all tiles are held, so the prepared samples are no longer needed
+            self._parts = []  # all tiles are stored, so the prepared samples are no longer needed
         return sum(partial[1:], start=partial[0])
 
     def block(self, rows: Index, columns: Index) -> Any:
@@ -57,7 +57,7 @@ class PackedGram(Gram):
     def _tile(self, i: int, j: int, column: Callable[[int], Points]) -> np.ndarray:
         tile = self._kept.get((i, j))
         if tile is None:
-            # equal points lie on the diagonal, where products of prepared points keep fewer digits
+            # the diagonal has equal points, for which products of prepared points lose digits
             same = self.kernel.domain.take(self.X, self._slices[i]) if i == j else None
             tile = self._parts[i].matrix(column(j)) if same is None else self.kernel.evaluate(same)
             with self._lock:
@@ -75,15 +75,15 @@ class PackedGram(Gram):
 
 
 class Packed(Representation):
-    """Hold the upper tiles of the matrix within a budget, and recompute those beyond it for each product.
+    """Store the upper tiles of the matrix within a memory budget, and recompute the others for each product.
 
-    Exact. For methods that need products only (the leading eigenvectors) it takes half the memory of `Dense` and reads
-    half as much in each product; beyond its budget it falls back to `Lazy` by degrees. Collections on the host only.
+    Exact. For methods that need only products (leading eigenvectors), it takes half the memory of `Dense` and reads
+    half as much per product; beyond its budget it approaches `Lazy` gradually. Only for collections on the host.
 
     Parameters
     ----------
     memory : int >= 0
-        Bytes of tiles to hold: n²/2 numbers are the whole matrix. More recompute less.
+        Bytes of tiles to store; n²/2 numbers hold the whole matrix. More memory means less recomputation.
     n_jobs : int, optional
         Threads; None uses all cores.
 
@@ -105,12 +105,12 @@ class Packed(Representation):
         _threads.check_jobs(self, self.n_jobs)
         if not suits(kernel, X):
             raise TypeError(
-                f"{where(self)} computes tiles on the host from the samples themselves; use Dense or Lazy for other "
-                "devices and for precomputed matrices."
+                f"{where(self)} computes tiles on the host, from the samples; use Dense or Lazy for other devices and "
+                "for precomputed matrices."
             )
         return PackedGram(kernel, X, self.memory, self.n_jobs)
 
 
 def suits(kernel: Kernel, X: Checked) -> bool:
-    """Whether the samples lie on the host, and are what the kernel compares."""
+    """Whether the samples are on the host, and are what the kernel compares."""
     return on_host(X) and kernel.domain.centres(X) is X

@@ -18,7 +18,7 @@ from ._base import Representation
 from ._pivoted import trace_left
 from .low_rank import LowRankGram
 
-PROBE = 256  # samples on whose pairs the error is measured
+PROBE = 256  # samples whose pairs measure the error
 
 
 class RandomFeaturesGram(LowRankGram):
@@ -47,21 +47,21 @@ class RandomFeatures(Representation):
     Parameters
     ----------
     rank : even int >= 2
-        The number 2m of features. The error falls like 1/√m, whatever the kernel's spectrum; `Nystrom` falls faster
-        where that decays fast, but must look at the data.
+        The number 2m of features. The error decreases like 1/√m for any spectrum; that of `Nystrom` decreases faster
+        if the spectrum decays fast, but depends on the data.
     orthogonal : bool
-        Draw the directions of each d frequencies orthogonal to each other, with the lengths as they were: the same
-        expectation, with less variance. For kernels of the Euclidean distance.
+        Make the directions of each d frequencies orthogonal without changing their lengths: the same expectation, with
+        less variance. Only for kernels of the Euclidean distance.
 
     Notes
     -----
     Needs a kernel with `spectral_sample` (Gaussian, Laplace, Matern, …). Unbiased: E K̂ = K, with variance
-    (1 + k(2δ) − 2k(δ)²)/2m at δ = xᵢ − xⱼ where k(0) = 1 and the frequencies are independent. Pairs of sine and cosine
-    have less variance than cosines with random phases: for the Gaussian kernel everywhere. The features cost
+    (1 + k(2δ) − 2k(δ)²)/2m at δ = xᵢ − xⱼ if k(0) = 1 and the frequencies are independent. Pairs of sine and cosine
+    have less variance than cosines with random phases: for the Gaussian kernel, everywhere. The features cost
     O(nnz(X)·m); a sparse X stays sparse, its features are dense.
 
-    The diagonal is exact by construction, so `trace_error` is 0 up to rounding and does not measure the quality;
-    `error_estimate` does: the relative Frobenius error over the pairs of a random subset.
+    The diagonal is exact by construction, so `trace_error` is 0 up to rounding and does not measure the error; use
+    `error_estimate`, the relative Frobenius error over the pairs of a random subset.
 
     References
     ----------
@@ -108,8 +108,8 @@ class RandomFeatures(Representation):
 
 
 def _orthogonal(owner: RandomFeatures, kernel: Any, W: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Frequencies with the lengths of W's and, d at a time, orthogonal directions, uniform on the sphere each."""
-    # both are meant before the lengthscale: W = U A with A linear, and U from an isotropic distribution
+    """Frequencies of the same lengths as in W; each d of them get orthogonal directions, uniform on the sphere."""
+    # lengths and directions are those before the lengthscale: W = U A with A linear and U isotropic
     m, d = W.shape
     if hasattr(kernel, "frequencies"):
         A = kernel.frequencies(np.eye(d))
@@ -118,8 +118,8 @@ def _orthogonal(owner: RandomFeatures, kernel: Any, W: np.ndarray, rng: np.rando
         along, across = kernel.evaluate(points)[0, 1:]
     if not hasattr(kernel, "frequencies") or abs(along - across) > 1e-9:
         raise TypeError(
-            f"{where(owner)}: orthogonal = True needs a kernel of the Euclidean distance; {kernel!r} is none. "
-            "Leave orthogonal out."
+            f"{where(owner)}: orthogonal = True needs a kernel of the Euclidean distance, unlike {kernel!r}; "
+            "set orthogonal=False."
         )
     lengths = np.linalg.norm(np.linalg.solve(A.T, W.T), axis=0)
     blocks = [random_frame(d, d, rng) for _ in range(-(-m // d))]

@@ -1,4 +1,4 @@
-"""Reading and writing: model files, the data, ranges and models of LIBSVM, and ONNX."""
+"""Input and output: model files, LIBSVM's data, range and model files, and ONNX."""
 
 from . import libsvm
 from .model import ModelError, describe, load, save

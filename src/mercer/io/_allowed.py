@@ -1,8 +1,8 @@
 """Names that a model file may use: classes that are safe with any state, functions that are safe with any arguments.
 
-A file chooses the state and the arguments. Compiled code reads and writes wherever its arguments point, so it is not on
-these lists; nor is code that opens files or calls functions by name. Everything else is saved by its name, and a reader
-who trusts it must supply it.
+A file controls the state and the arguments. Compiled code reads and writes wherever its arguments point, so it is not
+on these lists; nor is code that opens files or calls functions by name. Everything else is saved by name, and a user
+who trusts it must supply it to `load`.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ import numpy as np
 
 from ..evaluation import Points
 
-PACKAGES = ("mercer", "sklearn")  # a file names their parts by full address
+PACKAGES = ("mercer", "sklearn")  # files refer to their members by full address
 # modules of Mercer whose classes are models or parts of models
 MODELS = {"basis", "domains", "expansion", "gram", "inference", "kernels", "losses", "measures", "methods", "preimage"}
 MODELS |= {"selection", "solvers", "space"}
 SAVED = "mercer.cli._model"  # the models of the command line
-# excluded, because compiled code trusts it: classes in modules of these names, and single classes
+# excluded, because compiled code trusts them: all classes in modules with these names, and some single classes
 BETWEEN = {"_compiled", "_letters", "_rows", "_sample", "_sparse", "_trees", "_union"}
 PREPARED = {"kernels._structured:Counts", "kernels.graphs.random_walk:Walker", "kernels.sequences._base:Series"}
 PREPARED |= {"kernels.trees:Productions", "solvers.banded:Sweep"}
 CALLED = "mercer.domains.graphs:Graph"  # made by its constructor, which checks the arguments
 
-# scikit-learn's estimators before or around a model of Mercer. Each computes with NumPy alone, or checks what it passes
-# to compiled code. The list is short because a file chooses every attribute
+# scikit-learn's estimators before or around a Mercer model. Each uses only NumPy, or checks what it passes to compiled
+# code. The list is short because a file controls every attribute
 ESTIMATORS = {
     "sklearn.calibration": {"CalibratedClassifierCV", "_CalibratedClassifier", "_SigmoidCalibration"},
     "sklearn.compose": {"ColumnTransformer", "TransformedTargetRegressor", "make_column_selector"},
@@ -85,8 +85,8 @@ FUNCTIONS = {
         *("linear_kernel", "manhattan_distances", "polynomial_kernel", "rbf_kernel", "sigmoid_kernel"),
     },
 }
-METHODS = {"_check_new", "_check_points"}  # bound methods of Mercer's estimators that some results hold
-HEAP = 1 << 9  # the flag of classes made by a Python class statement
+METHODS = {"_check_new", "_check_points"}  # bound methods of Mercer's estimators that some results store
+HEAP = 1 << 9  # the flag of classes created by a Python class statement
 
 
 def address(thing: Any) -> str:
@@ -123,22 +123,22 @@ def may_be_function(module: str, name: str) -> bool:
 
 
 def is_compiled(cls: type) -> bool:
-    """Whether a class is compiled, such as scikit-learn's trees, which trust the state that they get."""
+    """Whether a class is compiled, such as scikit-learn's trees, which trust their state."""
     return any(c.__module__ != "builtins" and not c.__flags__ & HEAP for c in cls.__mro__)
 
 
 def is_safe_class(cls: Any) -> bool:
-    """Whether a class of these lists is neither compiled nor a form of data that compiled code trusts."""
+    """Whether a listed class is neither compiled nor a data format that compiled code trusts."""
     return is_class(cls) and not is_compiled(cls) and not issubclass(cls, Points)
 
 
 def is_plain_function(function: Any) -> bool:
-    """Whether it was made by def; compiled functions, including numba's, trust their arguments."""
+    """Whether it was defined by def; compiled functions, including numba's, trust their arguments."""
     return type(function) is FunctionType
 
 
 def may_be_named(thing: Any) -> bool:
-    """Whether a class or function is on the lists, and its address leads to it."""
+    """Whether a class or function is on the lists and is found at its address."""
     may, safe = (may_be_class, is_safe_class) if is_class(thing) else (may_be_function, is_plain_function)
     module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
     if not isinstance(module, str) or not isinstance(name, str) or not may(module, name) or not safe(thing):

@@ -1,4 +1,4 @@
-"""Checks of the parts of a model file: nothing in it may write, open files, or mislead compiled code."""
+"""Checks of the parts of a model file: none may write data, open files, or mislead compiled code."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ READERS = {"input"}  # a parameter of scikit-learn's vectorizers: samples may be
 GRIDS = {"param_grid", "param_distributions"}  # attributes of searches with parameters of other estimators
 KEYWORDS = {"kw_args", "inv_kw_args", "_kwargs", "kernel_params"}  # attributes of estimators with keywords of functions
 WRITING = {"out", "where"}  # arguments of NumPy functions: the array to write into, and a mask
-MULTIPLE = 100  # a value may have this many parts for each part in the file, because parts can be used again
-LONGEST = 1 << 20  # members of objects that need no space in a file: ranges, empty arrays, tuples that are used again
-CHOICES = 1000  # members of an array of objects in the settings of a search
-DEEPEST = 250  # nesting levels: each needs three calls, and Python allows a thousand
+MULTIPLE = 100  # maximum number of parts of a value per part in the file, since parts can be reused
+LONGEST = 1 << 20  # maximum number of members that need no space in a file: of ranges, empty arrays, reused tuples
+CHOICES = 1000  # maximum size of an array of objects in the settings of a search
+DEEPEST = 250  # maximum nesting depth: each level needs three calls, and Python allows a thousand
 
 
 class ModelError(ValueError):
@@ -41,7 +41,7 @@ class ModelError(ValueError):
 
 
 class _Shown(Brief):
-    """A value of a file for a message, which runs no method of its parts."""
+    """Shows a value from a file in a message, without running methods of its parts."""
 
     def repr_instance(self, x: Any, level: int) -> str:
         plain = x is None or isinstance(x, (Number, str, bytes, Path))
@@ -58,7 +58,7 @@ def parts_of(state: Any) -> tuple[Any, ...]:
 
 
 def without_places(state: Any, found: set[str]) -> Any:
-    """The attributes of an object without paths to write to, whose names are added to `found`; numbers are kept."""
+    """The attributes of an object without paths to write to, whose names are added to `found`; numbers stay."""
     if isinstance(state, tuple):  # attributes, and slots
         return tuple(without_places(part, found) for part in state)
     if not isinstance(state, dict):
@@ -80,7 +80,7 @@ def _settings(grid: Any, found: set[str]) -> Any:
     if type(grid) in (list, tuple):
         return type(grid)(_settings(part, found) for part in grid)
     if type(grid) not in (dict, OrderedDict):
-        raise ModelError(f"a search has the settings {shown(grid)}; give a dict, or a list of them.")
+        raise ModelError(f"a search has the settings {shown(grid)}; they must be a dict, or a list of dicts.")
     out = {}
     for name, values in grid.items():
         word = _word(name)
@@ -101,7 +101,7 @@ def _values(value: Any, found: set[str]) -> Any:
         return tuple.__new__(type(value), [_values(part, found) for part in value])
     if isinstance(value, np.ndarray) and value.dtype.hasobject:
         if value.size > CHOICES or any(isinstance(part, (dict, list, tuple, np.ndarray)) for part in value.flat):
-            raise ModelError("a search has settings in an array of objects; give a list of them.")
+            raise ModelError("a search has settings in an array of objects; use a list instead.")
     return value
 
 
@@ -124,7 +124,7 @@ class Pure:
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         if len(args) > self.ufunc.nin or WRITING & options.keys():
-            raise ModelError(f"{self.__name__!r} would write into an array; define a function that returns one.")
+            raise ModelError(f"{self.__name__!r} would write into an array; define a function that returns a new one.")
         return self.ufunc(*args, **options)
 
     def __eq__(self, other: Any) -> bool:
@@ -138,40 +138,40 @@ class Pure:
 
 
 def checked_partial(made: partial) -> partial:
-    """A partial; an error if it is of a NumPy function that would write its result into an array."""
+    """Return the partial; raise if its NumPy function would write its result into an array."""
     function = made.func.ufunc if isinstance(made.func, Pure) else made.func
     if isinstance(function, np.ufunc) and (len(made.args) >= function.nin or WRITING & made.keywords.keys()):
         raise ModelError(
-            f"a partial of {function.__name__!r} writes into an array; define a function that returns one."
+            f"a partial of {function.__name__!r} writes into an array; define a function that returns a new one."
         )
     return made
 
 
 def checked_range(made: range) -> range:
-    """A range; an error if it has more numbers than a file may represent."""
+    """Return the range; raise if it is longer than allowed in a file."""
     if made[LONGEST:]:
-        raise ModelError(f"{made} has more than {LONGEST} numbers, which no file may stand for.")
+        raise ModelError(f"{made} has more than {LONGEST} numbers, the maximum in a model file.")
     return made
 
 
 def check_room(A: np.ndarray) -> None:
-    """Raise for an array with more items than bytes, because reading or masking them would need memory."""
-    items = A.size * np.ma.make_mask_descr(A.dtype).itemsize  # of records, those of all fields
+    """Raise for an array with more items than bytes, because reading or masking it would need much memory."""
+    items = A.size * np.ma.make_mask_descr(A.dtype).itemsize  # for records, of all fields
     if max((items, *A.shape)) > max(LONGEST, A.nbytes):
-        raise ModelError(f"an array of the shape {A.shape} is larger than its content.")
+        raise ModelError(f"an array of shape {A.shape} is larger than its content.")
 
 
 def check_state(cls: type, state: Any) -> None:
-    """Raise for attributes that would stand in the way of what the class is, and for samples that name files."""
+    """Raise for attributes that would hide members of the class, and for samples that name files."""
     for part in parts_of(state):
         for name, value in (part or {}).items():
-            if not isinstance(name, str):  # no attribute, and its text may have no end
+            if not isinstance(name, str):  # not an attribute, and its text may be endless
                 continue
             if name.startswith("__") or _hides(cls, name):
                 raise ModelError(f"the attribute {name!r} of a {cls.__name__} would hide a member of the class.")
             if _word(name) in READERS and cls.__module__.startswith("sklearn.") and not _says(value, "content"):
                 raise ModelError(
-                    f"a {cls.__name__} with {name} = {shown(value)} opens the files that its samples name; read them "
+                    f"a {cls.__name__} with {name} = {shown(value)} opens the files named by its samples; read them "
                     f"first, and fit with {name}='content'."
                 )
             if _word(name) in KEYWORDS and (
@@ -179,7 +179,7 @@ def check_state(cls: type, state: Any) -> None:
             ):
                 raise ModelError(
                     f"a {cls.__name__} with {name} = {shown(value)} writes into an array; define a function that "
-                    "returns one."
+                    "returns a new one."
                 )
             if name in CALLERS and not _is_response(value):
                 raise ModelError(
@@ -188,26 +188,26 @@ def check_state(cls: type, state: Any) -> None:
 
 
 def _says(value: Any, text: str) -> bool:
-    """Whether a value is this text, and remains it: an array of it is equal too, until someone writes into it."""
+    """Whether a value is an immutable string equal to this text; an array could be equal now and change later."""
     return type(value) in (str, np.str_) and value == text
 
 
 def _is_response(value: Any) -> bool:
-    """Whether a text names a method that predicts, or a list such methods."""
+    """Whether a value names a prediction method, or is a list of such names."""
     if type(value) in (list, tuple):
         return all(map(_is_response, value))
     return value is None or (type(value) is str and value in RESPONSES)
 
 
 def without_memories(cls: type, state: Any) -> Any:
-    """The attributes without what the class remembers of itself, which is computed anew and not believed."""
+    """The attributes without cached properties, which are recomputed rather than trusted."""
     if isinstance(state, tuple):
         return tuple(without_memories(cls, part) for part in state)
     return state and {k: v for k, v in state.items() if not isinstance(getattr(cls, k, None), cached_property)}
 
 
 def _hides(cls: type, name: str) -> bool:
-    """Whether an attribute would hide a method, or what an estimator or kernel is: its domain, its constraints."""
+    """Whether an attribute would hide a method, or a class attribute of an estimator or kernel such as its domain."""
     if isinstance(getattr(cls, name, None), (FunctionType, MethodType, property)):
         return True
     if not hasattr(cls, name) or not issubclass(cls, BaseEstimator):
@@ -217,11 +217,11 @@ def _hides(cls: type, name: str) -> bool:
 
 
 class Copies:
-    """Arrays that only checked parts hold, so that no other part of the model can change them; one of each."""
+    """Private copies of arrays for checked parts, so that no other part of the model can change them."""
 
     def __init__(self, room: int) -> None:
-        self.room = room  # numbers of 8 bytes that an array of a list may take
-        self._made: dict[int, tuple[Any, np.ndarray]] = {}  # the originals too: an identity is theirs while they live
+        self.room = room  # maximum size of an array made from a list, in numbers of 8 bytes
+        self._made: dict[int, tuple[Any, np.ndarray]] = {}  # keeps the originals alive, so that ids stay unique
 
     def __call__(self, values: Array) -> np.ndarray:
         if type(values) not in (list, np.ndarray):
@@ -233,36 +233,36 @@ class Copies:
 
 
 def check_spread(value: Any, room: float) -> None:
-    """Raise for lists of which NumPy would make an array that is much larger than they are in the file."""
+    """Raise for lists that NumPy would turn into an array much larger than they are in the file."""
     count, widest = _spread(value)
     if count * widest > room:
         raise ModelError("it contains a list that takes much more memory as an array than in the file.")
 
 
 def _spread(value: Any) -> tuple[int, int]:
-    """How many entries an array of a value would have, and how many numbers of 8 bytes the widest of them takes."""
+    """The number of entries of an array made from a value, and the size of the widest in numbers of 8 bytes."""
     if isinstance(value, (list, tuple, dict)):
         parts = [_spread(part) for part in (value.values() if isinstance(value, dict) else value)]
         return sum(count for count, _ in parts), max((width for _, width in parts), default=1)
     if isinstance(value, np.ndarray):
         return value.size, 1 + value.itemsize // 9
     if isinstance(value, (str, bytes)):
-        return 1, 1 + len(value) // 2  # a letter of an array takes four bytes
+        return 1, 1 + len(value) // 2  # a character in an array takes four bytes
     if isinstance(value, (BaseEstimator, Function)) and hasattr(type(value), "__getitem__"):
-        raise ModelError(f"it contains a {type(value).__name__} where NumPy would take it for a list.")
+        raise ModelError(f"it contains a {type(value).__name__} where NumPy would treat it as a list.")
     return len(value) if isinstance(value, range) else 1, 1
 
 
 def check_lists(made: Any, room: float) -> None:
-    """Raise for lists in a kernel, and points of a function, of which checking them makes arrays without end."""
+    """Raise for lists in a kernel, and points of a function, whose checks would create huge arrays."""
     if isinstance(made, Kernel):
         check_spread(vars(made), room)
     elif isinstance(made, Function):
-        check_spread(vars(made).get("points"), float("inf"))  # long texts, and arrays that are used again, stay apart
+        check_spread(vars(made).get("points"), float("inf"))  # long texts and reused arrays are not combined
 
 
 def _check_points(made: Function, room: float) -> None:
-    """Raise for points of which checking makes much larger arrays: of each, and of all that are single values."""
+    """Raise for points whose checks would create much larger arrays, of one point or of all single values."""
     points = made.points if isinstance(made.points, (list, tuple)) else []
     single = [point for point in points if not isinstance(point, (list, tuple, np.ndarray))]
     for values in (*points, [] if isinstance(made.kernel.domain, Strings) else single):
@@ -271,12 +271,12 @@ def _check_points(made: Function, room: float) -> None:
 
 
 def check_made(made: Any, own: Copies) -> None:
-    """Raise for parts that compiled code would trust, and kernels with parameters out of range.
+    """Raise for invalid parts that compiled code would trust, and for kernels with parameters out of range.
 
-    What is checked is the object's own: arrays that another part of the model could change are copied.
+    Arrays that another part of the model could change are copied before they are checked.
     """
     if isinstance(made, Kernel):
-        with suppress(UnresolvedError):  # to be found from the data of a fit
+        with suppress(UnresolvedError):  # parameters to be estimated by a fit
             made.validate()
     elif isinstance(made, Function) and not isinstance(made.kernel.domain, Rows):
         _check_points(made, own.room)
@@ -286,18 +286,18 @@ def check_made(made: Any, own: Copies) -> None:
     elif type(made).__name__ == "OneHotEncoder" and hasattr(made, "categories_"):
         _check_one_hot(made, own)
     elif counts_rows(type(made), getattr(made, "__dict__", None)):
-        raise ModelError(f"a {type(made).__name__} that is not multiclass trusts the predictions of its parts.")
+        raise ModelError(f"a {type(made).__name__} that is not multiclass does not check its parts' predictions.")
     elif hasattr(made, "vocabulary_"):
         words = made.vocabulary_
         numbers: list[Any] = list(words.values()) if type(words) is dict else [None]
         if not all(isinstance(k, Integral) for k in numbers) or sorted(numbers) != list(range(len(words))):
-            raise ModelError(f"the words of a {type(made).__name__} are not numbered 0, 1, …")
+            raise ModelError(f"the vocabulary of a {type(made).__name__} is not numbered 0, 1, …")
 
 
 def counts_rows(cls: type, state: Any) -> bool:
-    """Whether it makes a sparse matrix of the rows that other estimators predict, which may be more than there are.
+    """Whether the estimator builds a sparse matrix from rows predicted by others, which may be out of range.
 
-    So does the classifier of one class against the rest, but for exactly several classes.
+    A one-vs-rest classifier does, unless its targets are exactly "multiclass".
     """
     if cls.__name__ != "OneVsRestClassifier" or not isinstance(state, dict) or "label_binarizer_" not in state:
         return False
@@ -306,9 +306,9 @@ def counts_rows(cls: type, state: Any) -> bool:
 
 
 def unfolded(value: Any, sizes: dict[int, int]) -> int:
-    """How many parts those who clone, compare, show or validate a value go through; each counts wherever it is used.
+    """The number of parts visited when a value is cloned, compared, shown or validated, counted at each use.
 
-    Of estimators these are the parameters, not what a fit found. What holds itself ends in a RecursionError anyway.
+    For estimators these are the parameters, not fitted attributes. Cyclic values raise a RecursionError anyway.
     """
     if value is None or isinstance(value, (str, bytes, Number, FunctionType, type)):
         return 1
@@ -337,7 +337,7 @@ def _members(value: Any) -> Iterable[Any]:
 
 
 def _check_one_hot(made: Any, own: Copies) -> None:
-    """Its columns must be those of its categories: the indices of a sparse matrix follow from them unchecked."""
+    """Check that the columns match the categories: indices of a sparse matrix are computed from them unchecked."""
     made.categories_ = [own(values) for values in made.categories_]
     sizes = [len(values) for values in made.categories_]
     # numbers are looked up in order, and text by name

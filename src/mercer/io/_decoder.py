@@ -1,4 +1,4 @@
-"""Objects from the JSON and the arrays of a model file; see `_encoder` for the format."""
+"""Restores objects from the JSON and arrays of a model file; see `_encoder` for the format."""
 
 from __future__ import annotations
 
@@ -58,28 +58,28 @@ def _torch() -> Any:
 
 
 class Decoder:
-    """Restores an object, using only the names in `_allowed` and those that the caller supplies."""
+    """Restores an object, using only the names in `_allowed` and those supplied by the caller."""
 
     def __init__(self, arrays: Any, yours: dict[str, Any]):
         self._read_array, self._yours = arrays, yours
         self._shared: dict[int, Any] = {}
         self._made: list[Any] = []
         self._levels: dict[int, int] = {}  # nesting depth of arrays of objects, by identity
-        self._read = self._again = 0  # members so far, and those of tuples that are used again and of ranges
-        self._numbers = 0  # in arrays so far
-        self._nested = 0  # arrays of objects so far, except those inside objects
-        self._depth = self._deepest = 0  # the level of this member, and the deepest so far
+        self._read = self._again = 0  # counts so far: of members, and of those in reused tuples and ranges
+        self._numbers = 0  # count of numbers in arrays so far
+        self._nested = 0  # count of arrays of objects so far, except those inside objects
+        self._depth = self._deepest = 0  # current nesting level, and the deepest so far
         self._tuples: dict[int, tuple[int, int]] = {}  # levels and members of tuples; arrays in arrays of objects
         self.places: set[str] = set()  # names of dropped parameters, which were paths to write to
 
     def model(self, structure: Any) -> Any:
-        """The object of a whole file; parts that compiled code would trust are checked."""
+        """The object in the file, after checking the parts that compiled code would trust."""
         made = self.decode(structure)
         room = LONGEST + MULTIPLE * self._read
         own, sizes = Copies(4 * LONGEST + self._read + self._numbers), dict[int, int]()
         for part in self._made:
             if unfolded(part, sizes) > room:
-                raise ModelError(f"it uses the parts of a {type(part).__name__} again, too many times.")
+                raise ModelError(f"it reuses the parts of a {type(part).__name__} too many times.")
             check_lists(part, own.room)
         for part in self._made:
             check_made(part, own)
@@ -115,10 +115,10 @@ class Decoder:
         return self._shared[number]
 
     def _count_again(self, members: int) -> None:
-        """Count members that take no room in the file, and raise where they are too many."""
+        """Count members that take no space in the file, and raise if there are too many."""
         self._again += members
         if self._again > LONGEST:  # comparing, hashing or printing a tuple visits all of them each time
-            raise ModelError(f"it uses tuples, arrays or ranges that have more than {LONGEST} members in all.")
+            raise ModelError(f"it uses tuples, arrays or ranges with more than {LONGEST} members in total.")
 
     def _range(self, ends: Any) -> range:
         made = checked_range(range(*ends))
@@ -131,7 +131,7 @@ class Decoder:
         return A
 
     def _arguments(self, x: dict[str, Any], number: int) -> list[Any]:
-        """The arguments of an object; their depth and number are kept in case it is a tuple."""
+        """The arguments of an object; their depth and number are recorded in case it is a tuple."""
         deepest, before = self._deepest, self._read + self._again
         self._deepest = self._depth
         arguments = [self.decode(v) for v in x.get("arguments", [])]
@@ -152,7 +152,7 @@ class Decoder:
         return self._yours[name]
 
     def _look_up(self, place: FilePath, kind: str, may: Any, test: Any) -> Any:
-        """A class or function that files may name, by its address."""
+        """Look up a class or function that files may name, by its address."""
         module, _, name = str(place).partition(":")
         if not may(module, name):
             raise ModelError(
@@ -199,7 +199,7 @@ class Decoder:
 
     def _partial(self, parts: Any) -> Any:
         function, arguments, keywords = (self.decode(v) for v in parts)
-        if type(arguments) is not list or type(keywords) is not dict:  # other types may be long and used often
+        if type(arguments) is not list or type(keywords) is not dict:  # other types may be long and reused often
             raise ModelError("it contains a partial whose arguments are not a list and a dictionary.")
         return checked_partial(partial(function, *arguments, **keywords))
 
@@ -213,7 +213,7 @@ class Decoder:
     def _slice(self, parts: Any) -> slice:
         ends = [self.decode(part) for part in parts]
         if any(isinstance(end, (np.ndarray, slice)) for end in ends):
-            raise ModelError("it contains a slice between arrays.")
+            raise ModelError("it contains a slice with arrays as bounds.")
         return slice(*ends)
 
     def _scalar(self, parts: Any) -> Any:
@@ -225,7 +225,7 @@ class Decoder:
         value = self.decode(value)
         if not isinstance(value, (bool, int, float, str)):
             raise ModelError(f"it contains a number that is a {type(value).__name__}.")
-        return dtype.type(value)  # without the length that a text type claims
+        return dtype.type(value)  # without the length declared by a text type
 
     _kinds: dict[str, Any] = {
         "same": _same,
@@ -274,7 +274,7 @@ class Decoder:
         arguments = self._arguments(x, number)
         new = x.get("new", True)
         if not yours and (new is not (x["object"] != CALLED) or (arguments and new and not issubclass(cls, tuple))):
-            raise ModelError(f"it makes {x['object']!r} from arguments that do not fit it.")
+            raise ModelError(f"it creates {x['object']!r} from invalid arguments.")
         made = cls.__new__(cls, *arguments) if new else cls(*arguments)
         self._shared[number] = made
         if not isinstance(made, tuple):
@@ -335,8 +335,8 @@ class Decoder:
         if name not in {"csr_array", "csr_matrix", "csc_array", "csc_matrix"}:
             raise ModelError(f"it contains a sparse matrix of the unknown kind {name!r}.")
         A = getattr(sparse, name)(tuple(self._arrays(k) for k in arrays), shape=tuple(shape))
-        A.check_format(full_check=True)  # compiled code reads where the indices say
-        if np.any(A.indptr[1:] < A.indptr[:-1]):  # SciPy misses it if the last one is 0 or steps overflow
+        A.check_format(full_check=True)  # compiled code trusts the indices
+        if np.any(A.indptr[1:] < A.indptr[:-1]):  # SciPy misses this if the last one is 0 or steps overflow
             raise ModelError("it contains a sparse matrix whose rows are out of order.")
         return A
 
@@ -357,7 +357,7 @@ class Decoder:
             generator.set_state(self.decode(state))
         else:
             source.state = self.decode(state)
-        held = source.state["state"] | source.state  # compiled code reads where these positions say
+        held = source.state["state"] | source.state  # compiled code trusts these positions
         if not (0 <= held.get("pos", 0) <= 624 and 0 <= held.get("buffer_pos", 0) <= 4):
             raise ModelError(f"it contains an invalid state of the random generator {bits!r}.")
         return generator

@@ -51,19 +51,19 @@ PLAIN = "biufU"  # kinds of scalars that JSON can represent
 
 
 def is_function(thing: Any) -> bool:
-    """Whether it is a function with a name: made by def, or of NumPy or numba."""
+    """Whether it is a function with a name: from a def statement, NumPy or numba."""
     return callable(thing) and hasattr(thing, "__name__") and not is_class(thing)
 
 
 class Encoder:
-    """Turns one object into JSON values, and collects the arrays in it."""
+    """Converts one object to JSON values, and collects its arrays."""
 
     def __init__(self) -> None:
         self.arrays: list[np.ndarray] = []
         self.yours: dict[str, Any] = {}  # what the reader must supply, by name
         self._places: dict[int, int] = {}
         self._alive: list[Any] = []  # identities are unique only among live objects
-        self._depth = self._numbers = 0  # the level of this member, and the numbers in ranges so far
+        self._depth = self._numbers = 0  # the current nesting level, and the count of numbers in ranges so far
 
     def encode(self, x: Array) -> Any:
         """The JSON value of an object."""
@@ -122,12 +122,12 @@ class Encoder:
     def _encode_range(self, x: range) -> Any:
         self._numbers += len(checked_range(x))
         if self._numbers > LONGEST:
-            raise ModelError(f"ranges in the model have more than {LONGEST} numbers in all; use arrays.")
+            raise ModelError(f"ranges in the model have over {LONGEST} numbers in total; use arrays.")
         return {"range": [x.start, x.stop, x.step]}
 
     def _encode_dtype(self, x: np.dtype) -> Any:
-        if x.kind in "VT":  # such as records, whose text does not define them
-            raise ModelError(f"the type {x} is not a plain NumPy type, and cannot be saved outside an array.")
+        if x.kind in "VT":  # such as records, which their string does not define
+            raise ModelError(f"the type {x} is not a plain NumPy type and cannot be saved outside an array.")
         return {"dtype": x.str}
 
     def _encode_class(self, x: type) -> Any:
@@ -140,7 +140,7 @@ class Encoder:
     def _by_name(self, x: Any) -> dict[str, str]:
         name = address(x) if is_class(x) and x.__module__.partition(".")[0] in PACKAGES else x.__name__
         if name == "<lambda>":
-            raise ModelError("a lambda has no name to load it by; define it with def.")
+            raise ModelError("a lambda has no name by which to load it; define it with def.")
         if self.yours.setdefault(name, x) is not x:
             raise ModelError(f"two functions or classes in the model have the name {name!r}; rename one.")
         return {"yours": name}
@@ -166,7 +166,7 @@ class Encoder:
     def _encode_shared(self, x: Any) -> dict[str, Any]:
         if type(x) in (np.ndarray, np.memmap):
             if x.dtype.hasobject:
-                if x.dtype.kind != "O":  # records with fields of objects, and text of any length
+                if x.dtype.kind != "O":  # records with object fields, and variable-length strings
                     raise ModelError(f"an array of {x.dtype} values cannot be saved; use objects or text.")
                 return {"objects": [list(x.shape), [self.encode(v) for v in x.ravel().tolist()]]}
             return {"array": self._array(x)}
@@ -201,7 +201,7 @@ class Encoder:
         new = maker is __newobj__ or getattr(maker, "__name__", None) == "newObj"  # the trees of sklearn.neighbors
         cls, arguments = (arguments[0], arguments[1:]) if new else (maker, arguments)
         if not isinstance(cls, type) or items is not None:
-            raise ModelError(f"a {type(x).__name__} in the model cannot be saved; it is made by {maker!r}.")
+            raise ModelError(f"a {type(x).__name__} in the model cannot be saved: it is created by {maker!r}.")
         state = without_places(state, set())
         named = may_be_named(cls) and not counts_rows(cls, state)
         out: dict[str, Any] = {"object": address(cls) if named else self._by_name(cls)}

@@ -1,4 +1,4 @@
-"""Text files, compressed or not: numbered lines, and writes that are complete or have no effect."""
+"""Text files, compressed or not: numbered lines, and atomic writes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..types import FilePath
 
 
 def require_text(path: FilePath, mark: bytes = b"_") -> bool:
-    """Raise for a file with zero bytes, before a parser reads all of it into memory; whether it contains the mark."""
+    """Raise for a file with zero bytes, before a parser reads it into memory; return whether it contains the mark."""
     found = False
     with _whole(path) as stream:
         while piece := stream.read(PIECE):
@@ -56,7 +56,7 @@ class Lines:
     def parse(self, word: str, kind: type, what: str) -> Any:
         """`word` as an int or a finite float."""
         try:
-            value = kind(word) if word.isascii() and "_" not in word else None  # only Python accepts these
+            value = kind(word) if word.isascii() and "_" not in word else None  # others are numbers only to Python
         except ValueError:
             value = None
         if value is None or (kind is float and not isfinite(value)):
@@ -74,9 +74,9 @@ def reading(path: FilePath) -> Iterator[Lines]:
 
 @contextmanager
 def writing(path: FilePath) -> Iterator[TextIO]:
-    """A text file that replaces an old one when it is complete; after an error, the old one stays.
+    """A text file that replaces an old one once it is complete; after an error, the old one stays.
 
-    ``.gz`` and ``.bz2`` are compressed without a time stamp: the same text gives the same file.
+    ``.gz`` and ``.bz2`` are compressed without a timestamp: the same text gives the same file.
     """
     suffix = Path(path).suffix
     with replacing(path) as raw:

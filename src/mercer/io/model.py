@@ -1,16 +1,16 @@
-"""Model files: a zip archive of JSON and arrays, in place of pickles.
+"""Model files: zip archives of JSON and arrays, without pickles.
 
-A file holds three kinds of members, and nothing else:
+A file contains only three kinds of members:
 
 ``header.json``
     The format and its version, the class, the package versions, the names of the functions that `load` needs, and the
     SHA-256 digests of all other members.
 ``structure.json``
-    The object, as `mercer.io._encoder` writes it.
+    The object, as written by `mercer.io._encoder`.
 ``arrays/0.npy``, ``arrays/1.npy``, …
     Its arrays, in NumPy's format, without pickled objects.
 
-No member is compressed, so that the size of the file bounds the memory for reading it.
+No member is compressed, so the file size bounds the memory needed to read it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = ["ModelError", "describe", "load", "save"]
 
 FORMAT, VERSION = "mercer model", 1
 HEADER, STRUCTURE = "header.json", "structure.json"
-EARLIEST = (1980, 1, 1, 0, 0, 0)  # the same model gives the same bytes
+EARLIEST = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that the same model gives the same bytes
 
 
 def _file_error(path: FilePath, message: str) -> ModelError:
@@ -49,24 +49,24 @@ def _file_error(path: FilePath, message: str) -> ModelError:
 
 
 def _brief(error: Exception) -> str:
-    """The message of an error in one short line; errors of archives quote their content."""
+    """The message of an error in one short line, since errors of archives quote their content."""
     return " ".join(str(error).split())[:200]
 
 
 def save(model: EstimatorLike, path: FilePath) -> None:
-    r"""Write an estimator, kernel or function to a model file, which `load` reads.
+    r"""Save an estimator, kernel or function to a model file, which `load` reads.
 
-    The file is a zip archive of JSON and NumPy arrays. It contains no pickle, and nothing in it is ever run. It
-    replaces an older file of that name when it is complete.
+    The file is a zip archive of JSON and NumPy arrays. It contains no pickle, and nothing in it is ever executed. It
+    replaces an existing file only once it is complete.
 
     Parameters
     ----------
     model : object
         Any object of this library, fitted or not, and scikit-learn's pipelines and estimators. User-defined functions
         and classes (in `Callable`, `Features`, ``warp``, `Custom`, free functions) are saved by name. ``memory`` and
-        ``checkpoint``, which are paths on this machine, are not saved.
+        ``checkpoint``, which are local paths, are not saved.
     path : str or Path
-        By convention ``….mercer``.
+        The usual suffix is ``.mercer``.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def save(model: EstimatorLike, path: FilePath) -> None:
 
 
 class _Digested:
-    """A stream that updates a digest, so that no array is held twice."""
+    """A stream that updates a digest as it goes, so that no array is copied."""
 
     def __init__(self, stream: Any):
         self.stream, self.digest = stream, sha256()
@@ -110,7 +110,7 @@ class _Digested:
 
 
 def _write_array(A: np.ndarray, stream: Any) -> None:
-    """NumPy's format; gaps between the fields of records become zeros, not old memory content."""
+    """Write NumPy's format; padding between record fields becomes zeros, not leftover memory."""
     if A.dtype.names is None:
         npy.write_array(stream, A, allow_pickle=False)
         return
@@ -146,8 +146,8 @@ def _write(archive: zipfile.ZipFile, structure: bytes, encoder: Encoder, kind: s
 
 @contextmanager
 def _opened(path: FilePath) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
-    """The archive and its header, checked."""
-    if os.path.exists(path) and not os.path.isfile(path):  # reading a pipe could block, a device never end
+    """Open the archive and check its header."""
+    if os.path.exists(path) and not os.path.isfile(path):  # reading a pipe could block, and a device never ends
         raise _file_error(path, "not a model file, but a folder, a device or a pipe.")
     with open(path, "rb") as raw:
         try:
@@ -165,13 +165,14 @@ def _opened(path: FilePath) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
             wrote = header.get("versions", {}).get("mercer", "?") if isinstance(header.get("versions"), dict) else "?"
             raise _file_error(
                 path,
-                f"its format {header.get('version')!r} is not {VERSION}; mercer {wrote} wrote it; update to read it.",
+                f"its format {header.get('version')!r} is not {VERSION}; it was written by mercer {wrote}; update "
+                "mercer to read it.",
             )
         yield archive, header
 
 
 def describe(path: FilePath) -> dict[str, Any]:
-    """The header of a model file, without loading the model: its class, versions and the names that it needs.
+    """The header of a model file, without loading the model: its class, versions and the names it needs.
 
     Examples
     --------
@@ -186,19 +187,19 @@ def describe(path: FilePath) -> dict[str, Any]:
 
 
 def load(path: FilePath, functions: dict[str, Any] | None = None) -> Any:
-    r"""Load the object of a model file.
+    r"""Load an object from a model file.
 
-    Neither loading nor using the model runs code from the file: only classes of this library and of scikit-learn that
-    are safe with any state are made, from JSON and arrays with verified digests. But a forged model may predict
-    anything, and take any time for it. ``memory`` and ``checkpoint`` are dropped with a warning.
+    Neither loading nor using the model runs code from the file: it creates only classes of this library and of
+    scikit-learn that are safe with any state, from JSON and arrays with verified digests. But a forged model may
+    predict anything, and take any amount of time. ``memory`` and ``checkpoint`` are dropped with a warning.
 
     Parameters
     ----------
     path : str or Path
-        A file that `save` wrote.
+        A file written by `save`.
     functions : dict, optional
         User-defined functions and classes by their saved names, which `describe` lists. They include classes of
-        scikit-learn that pass their state to compiled code, since a forged one could crash the program.
+        scikit-learn that pass their state to compiled code, since a forged state could crash the program.
 
     Raises
     ------
@@ -222,15 +223,15 @@ def load(path: FilePath, functions: dict[str, Any] | None = None) -> Any:
         names = archive.namelist()
         names.remove(HEADER)  # only the first: a header does not list a second one
         if not isinstance(digests, dict) or sorted(digests) != sorted(names) or STRUCTURE not in digests:
-            raise _file_error(path, "a damaged model file: its members are not those that its header lists.")
+            raise _file_error(path, "a damaged model file: its members are not those listed in its header.")
 
         def member(name: str, read: Callable[[Any], Any]) -> Any:
-            digest = digests.pop(name)  # each array is used once; a second use would double the memory
+            digest = digests.pop(name)  # each array may be used once; a second use would double the memory
             with archive.open(name) as stream:
                 made = read(tee := _Digested(stream))
                 tee.read()  # the digest includes bytes after the array
             if tee.digest.hexdigest() != digest:
-                raise ModelError(f"{name} was changed after it was written.")
+                raise ModelError(f"{name} was modified after it was written.")
             return made
 
         def array(k: Any) -> np.ndarray:
@@ -249,7 +250,7 @@ def load(path: FilePath, functions: dict[str, Any] | None = None) -> Any:
     if decoder.places:
         warnings.warn(
             f"{path}: sets {' and '.join(sorted(decoder.places))}, which are paths to write to or files to open; model "
-            "files may not set them, so they were dropped.",
+            "files may not set them, so they are ignored.",
             stacklevel=2,
         )
     return made

@@ -1,7 +1,7 @@
-"""ONNX: fitted models as graphs of standard operations, for runtimes without Python.
+"""ONNX export: fitted models as graphs of standard operations, for runtimes without Python.
 
-Kernels, bases and losses work with any array library. The arrays of ndonnx record the operations on them, so that the
-code that predicts also builds the graph; kernels need no code of their own here.
+Kernels, bases and losses work with any array library. ndonnx arrays record the operations on them, so the prediction
+code also builds the graph, and kernels need no extra code here.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ __all__ = ["save_onnx", "to_onnx"]
 
 LARGEST = 2**31 - 1  # bytes of an ONNX file
 PROBES = 64  # points at which graph and model are compared
-BETWEEN = 0.382  # their position between two points of the expansion; not half-way, where classes often tie
-NEAR = 1e3  # the largest squared norm of points, in lengthscales, for which distances come from products
+BETWEEN = 0.382  # their position between two support vectors; not halfway, where classes often tie
+NEAR = 1e3  # the largest squared norm of points, in lengthscales, for computing distances by products
 METHODS = {"scores": "decision_function", "probabilities": "predict_proba", "features": "transform"}
 
 
 def save_onnx(model: EstimatorLike, path: FilePath) -> None:
-    """Export a model to an ONNX file, which replaces an older one when it is complete; see `to_onnx`.
+    """Export a model to an ONNX file, replacing an existing one only once it is complete; see `to_onnx`.
 
     Examples
     --------
@@ -61,10 +61,10 @@ def to_onnx(model: EstimatorLike) -> Any:
     Parameters
     ----------
     model : estimator
-        Fitted to dense or sparse vectors in NumPy arrays: ridge, support vector machines, `KernelMachine` and its
-        relatives, interpolation, `KernelPCA` and other transformers. It may be the last step of a pipeline of
-        scikit-learn's scalers (standard, min-max, max-abs, robust) and `SimpleImputer`. A search exports its best
-        estimator, and `MultipleKernel` the estimator with the learned kernel.
+        Fitted to dense or sparse NumPy vectors: ridge, support vector machines, `KernelMachine` and its relatives,
+        interpolation, `KernelPCA` and other transformers. It may be the last step of a pipeline of scikit-learn's
+        scalers (standard, min-max, max-abs, robust) and `SimpleImputer`. A search exports its best estimator, and
+        `MultipleKernel` the estimator with the learned kernel.
 
     Returns
     -------
@@ -77,17 +77,17 @@ def to_onnx(model: EstimatorLike) -> Any:
     Raises
     ------
     ValueError
-        If the model has no exact form in ONNX: its kernel does not take vectors, its operations are missing in
-        runtimes or available in single precision only (the sine of `Periodic` and of random features), or it has
-        other outputs than those above.
+        If the model has no exact form in ONNX: its kernel does not take vectors, its operations are missing from
+        runtimes or available only in single precision (the sine of `Periodic` and of random features), or it has
+        outputs other than those above.
 
     Notes
     -----
-    Before it is returned, the graph is compared with the model at points between its support vectors. It does not
-    check its input: NaN gives NaN, and an arbitrary label.
+    Before it is returned, the graph is compared with the model at points between the support vectors. The graph does
+    not check its input: NaN gives NaN, and an arbitrary label.
 
-    A graph computes the kernel between all rows and all support vectors at once, so split large requests. Needs ``pip
-    install "mercer[onnx]"``.
+    A graph computes the kernel between all rows and all support vectors at once, so split large requests. Requires
+    ``pip install "mercer[onnx]"``.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def _require_size(model: EstimatorLike) -> None:
     rows = max(PROBES, f.coefficients.size // n if isinstance(f.kernel, Linear) else n)
     if model.dtype_.itemsize * rows * d > LARGEST:
         raise ValueError(
-            f"to_onnx: a graph of this {where(model)} needs {rows} × {d} numbers in dense form, "
+            f"to_onnx: a graph of this {where(model)} needs a dense ({rows}, {d}) array, "
             f"{model.dtype_.itemsize * rows * d / 1e9:.3g} GB, but ONNX allows 2 GB; fit to fewer columns (those with "
             "nonzero values) or to fewer samples. mercer.save can store any model."
         )
@@ -156,11 +156,11 @@ def _require_vectors(model: EstimatorLike) -> None:
     if not model.kernel_.domain.vectors or not isinstance(model.dtype_, np.dtype):
         raise _inexact(model, f"its kernel {model.kernel_} was not fitted to vectors in NumPy arrays")
     if hasattr(model, "calibration_") and len(model.classes_) > 2:
-        raise _inexact(model, "calibrated probabilities of several classes need a linear solver; fit without them")
+        raise _inexact(model, "calibrated probabilities for several classes need a linear solver; fit without them")
 
 
 def _before(step: Array, z: Array, xp: Namespace) -> Any:
-    """z after a scaler or imputer."""
+    """Apply a scaler or imputer to z."""
 
     def constant(values: Array) -> Any:
         return xp.astype(xp.asarray(values), z.dtype)  # scikit-learn computes in this type too
@@ -175,7 +175,7 @@ def _before(step: Array, z: Array, xp: Namespace) -> Any:
         scaled = getattr(step, "with_scaling", True)
         z = z if centre is None or not getattr(step, "with_mean", True) else z - constant(centre)
         return z if step.scale_ is None or not scaled else z / constant(step.scale_)
-    raise _inexact(step, "only plain scalers and imputers of numbers can precede a machine")
+    raise _inexact(step, "only simple scalers and imputers of numbers can precede a machine")
 
 
 def _values(model: Any, f: Any, z: Any, xp: Any) -> Any:
@@ -198,9 +198,9 @@ def _values(model: Any, f: Any, z: Any, xp: Any) -> Any:
 
 
 def _matrix(kernel: Any, z: Array, points: np.ndarray, constant: Any) -> Any:
-    """k(z, points); by a matrix product if ‖x‖² + ‖y‖² − 2xᵀy of centred points is accurate enough.
+    """k(z, points), by a matrix product if ‖x‖² + ‖y‖² − 2xᵀy of centred points is accurate enough.
 
-    Its error is about 4ε times the largest ‖y‖² where x is near y, and so is that of k if its slope is finite.
+    Near x = y its error is about 4ε times the largest ‖y‖², and so is that of k if its slope is finite.
     """
     if type(kernel).evaluate is Radial.evaluate and "gradient_x" in kernel.provides:
         held = Radial.points(kernel, points.astype(np.float64))  # in single precision they might be packed
@@ -231,7 +231,7 @@ def _answers(model: EstimatorLike, z: Array, xp: Namespace) -> dict[str, Any]:
 
 
 def _link(model: EstimatorLike) -> Any:
-    """The mean or probability that a value stands for, where the loss defines one."""
+    """The inverse link, from values to means or probabilities, if the loss defines one."""
     loss: Any = getattr(model, "loss_", None)
     return loss.link_inverse if "link_inverse" in getattr(loss, "provides", ()) else None
 
@@ -266,12 +266,12 @@ def _labels(model: EstimatorLike, xp: Namespace) -> Any:
     if classes.dtype.kind == "O" and all(isinstance(label, str) for label in classes):
         classes = classes.astype(str)
     if classes.dtype.kind not in "biufU":
-        raise _inexact(model, f"labels of the type {classes.dtype} are neither numbers nor text")
+        raise _inexact(model, f"labels of type {classes.dtype} are neither numbers nor text")
     return xp.asarray(classes)
 
 
 def _elected(model: EstimatorLike, values: Array, xp: Namespace) -> tuple[Any, Any]:
-    """The class with the most votes of the pairs, and the votes refined by confidence."""
+    """The class with the most pairwise votes, and the votes refined by confidence."""
     k = len(model.classes_)
     first, second = (np.eye(k)[list(members)] for members in zip(*combinations(range(k), 2), strict=True))
     dtype = values.dtype
@@ -282,13 +282,13 @@ def _elected(model: EstimatorLike, values: Array, xp: Namespace) -> tuple[Any, A
 
     confidence = values @ exchange
     scores = votes(values >= 0) + confidence / (3 * (xp.abs(confidence) + 1))
-    # predict counts LIBSVM's votes: an undecided pair votes for its second class
+    # predict counts votes as LIBSVM: a tied pair votes for its second class
     winner = xp.argmax(scores if model.break_ties else votes(values > 0), axis=1)
     return winner, values if model.decision_function_shape == "ovo" else scores
 
 
 def _compare(graph: Any, model: EstimatorLike, steps: list[Any]) -> None:
-    """Raise unless graph and model agree between the points of the expansion."""
+    """Raise unless graph and model agree at points between the support vectors."""
     from onnx.reference import ReferenceEvaluator
 
     names = [output.name for output in graph.graph.output]
@@ -311,7 +311,7 @@ def _compare(graph: Any, model: EstimatorLike, steps: list[Any]) -> None:
 
 
 def _probes(steps: list[Any]) -> np.ndarray:
-    """Points between those of the expansion, as inputs of the first step."""
+    """Points between the support vectors, as inputs of the first step."""
     *before, last = steps
     points = last.function_.points
     i, j = np.random.default_rng(0).integers(points.shape[0], size=(2, PROBES))

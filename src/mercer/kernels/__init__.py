@@ -1,8 +1,8 @@
-"""Positive definite kernels, their relatives, and their algebra.
+"""Positive definite and related kernels, and their algebra.
 
-On vectors, histograms, categories, tables, finite sets and prescribed features; in the modules `strings`, `text`,
-`trees`, `graphs`, `sets` and `sequences` on structured data. ``c*k``, ``k1 + k2``, ``k1 * k2``, ``k**n``, ``k1 @ k2``
-and the methods `exp`, `series`, `on`, `warp`, `normalized` and `centered` make new ones.
+Kernels on vectors, histograms, categories, tables, finite sets and explicit features; on structured data in `strings`,
+`text`, `trees`, `graphs`, `sets` and `sequences`. ``c*k``, ``k1 + k2``, ``k1 * k2``, ``k**n``, ``k1 @ k2`` and the
+methods `exp`, `series`, `on`, `warp`, `normalized` and `centered` build new ones.
 """
 
 from . import algebra, graphs, sequences, sets, strings, text, trees

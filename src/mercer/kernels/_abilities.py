@@ -1,7 +1,7 @@
-"""What a kernel may do beyond evaluation: derivatives, explicit features, spectral samples, and density estimation.
+"""Optional operations of a kernel: derivatives, explicit features, spectral samples, and density estimation.
 
-`provides` names what a kernel has, with its present parameters. The public methods check their arguments here, once; a
-kernel writes the formulas for checked collections: `d_x`, `d_xy`, `d_theta` and `features`.
+`provides` lists those available with the current parameters. The public methods check their arguments once; a kernel
+implements the formulas for checked collections: `d_x`, `d_xy`, `d_theta` and `features`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Matrix = np.ndarray | None
 
 
 class Abilities:
-    """The optional operations of a kernel; those that it does not provide raise an AttributeError."""
+    """The optional operations of a kernel; those not provided raise an AttributeError."""
 
     abilities: ClassVar[tuple[str, ...]] = ()
     domain: Domain
@@ -29,11 +29,11 @@ class Abilities:
 
     @property
     def provides(self) -> frozenset[str]:
-        """The optional operations that this kernel has with its present parameters."""
+        """The optional operations available with the current parameters."""
         return frozenset(self.abilities)
 
     def require(self, ability: str) -> None:
-        """Raise unless this kernel, with its present parameters, provides `ability`."""
+        """Raise unless the kernel provides `ability` with its current parameters."""
         if ability not in self.provides:
             raise self._missing(ability)
 
@@ -46,7 +46,7 @@ class Abilities:
         raise NotImplementedError
 
     def in_dimension_of(self, X: Checked) -> Self:
-        """The kernel with what depends on the dimension of X filled in; most kernels return themselves."""
+        """The kernel adapted to the dimension of X; most kernels return themselves."""
         return self
 
     # ---- derivatives
@@ -64,7 +64,7 @@ class Abilities:
         return kernel.d_xy(X, Y)
 
     def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """∂k/∂θ by the name of each continuous parameter θ: (n, m) for a number, (n, m, …) for an array."""
+        """∂k/∂θ for each continuous parameter θ, by name: (n, m) for a scalar, (n, m, …) for an array."""
         kernel, X, Y = self._ready("gradient_theta", X, Y)
         return kernel.d_theta(X, Y)
 
@@ -74,7 +74,7 @@ class Abilities:
         return self.in_dimension_of(X), X, X if Y is None else Y
 
     def require_dense(self, X: Checked, Y: Checked) -> None:
-        """Raise for sparse collections."""
+        """Reject sparse collections."""
         if is_sparse(X) or is_sparse(Y):
             raise TypeError(f"{where(self)}: derivatives need dense X and Y; call .toarray() first.")
 
@@ -91,10 +91,10 @@ class Abilities:
         return {}
 
     def adjoint(self, X: Checked, Y: Checked, E: Array, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
-        """Σᵢⱼ Eᵢⱼ ∂k(xᵢ, yⱼ)/∂θ for each parameter, or the `wanted` ones alone, on checked collections.
+        """Σᵢⱼ Eᵢⱼ ∂k(xᵢ, yⱼ)/∂θ for each parameter, or only the `wanted` ones, on checked collections.
 
-        K is the matrix k(xᵢ, yⱼ), where it is known. A kernel without `gradient_theta` raises if a continuous parameter
-        of its own is wanted.
+        K is the matrix k(xᵢ, yⱼ), if already known. A kernel without `gradient_theta` raises if one of its own
+        continuous parameters is wanted.
         """
         known = "gradient_theta" in self.provides or any(map(_is_continuous, self.get_params().values()))
         if not (known if wanted is None else wanted):
@@ -115,7 +115,7 @@ class Abilities:
         raise NotImplementedError
 
     def feature_count(self, X: Checked) -> int:
-        """How many explicit features members like those of X have."""
+        """The number of explicit features of a member like those of X."""
         self.require("feature_map")
         return int(self.feature_map(self.domain.take(X, slice(0, 1))).shape[1])
 
@@ -123,10 +123,10 @@ class Abilities:
         """n frequencies ω, of shape (n, d), with k(x, y) = k(0, 0) E cos ωᵀ(x − y)."""
         raise self._missing("spectral_sample")
 
-    # ---- densities: kernels k ≥ 0 of finite integral
+    # ---- densities: kernels k ≥ 0 with a finite integral
 
     def log_normalizer(self, dimension: int) -> float:
-        """log ∫ k(x, y) dy over ℝᵈ; infinite where the kernel is not integrable in that dimension."""
+        """log ∫ k(x, y) dy over ℝᵈ; infinite if the kernel is not integrable in that dimension."""
         raise self._missing("log_normalizer")
 
     def density_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
@@ -138,11 +138,11 @@ class Abilities:
         raise self._missing("log_normalizer")
 
     def log_dilated(self, X: Checked, Y: Checked, factors: Iterable[float]) -> Iterator[Any]:
-        """The matrices log k(xᵢ/h, yⱼ/h) for each factor h, one after the other, from one matrix of distances."""
+        """The matrix log k(xᵢ/h, yⱼ/h) for each factor h in turn, from a single distance matrix."""
         raise self._missing("log_normalizer")
 
     def log_against(self, Y: Checked) -> Callable[[Any], Any]:
-        """X ↦ log k(X, Y), as `against` is of k."""
+        """X ↦ log k(X, Y): `against` for log k."""
         return lambda X: next(iter(self.log_dilated(X, Y, [1.0])))
 
     def self_convolution(self, dimension: int) -> Any:
@@ -151,5 +151,5 @@ class Abilities:
 
 
 def _is_continuous(value: Any) -> bool:
-    """Whether a parameter is a number with a fraction, or an array of them."""
+    """Whether a parameter is a float or an array of floats."""
     return isinstance(value, float) or np.asarray(value).dtype.kind == "f"

@@ -1,7 +1,7 @@
 """The kernel: a pure function of two collections and its parameters, with an algebra.
 
-A kernel class writes `evaluate` and `evaluate_diag` (or the `profile` of `_radial` and `_dot`). It declares its
-`domain`, what is `proven` of its definiteness, and in `abilities` what it can do beyond evaluation.
+A kernel class implements `evaluate` and `evaluate_diag` (or the `profile` of `_radial` and `_dot`). It declares its
+`domain`, its `proven` definiteness, and its optional operations, `abilities`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..types import Array, Checked, Index
 from ._abilities import Abilities
 from ._definiteness import UNKNOWN, Definiteness
 
-FAR = 256.0  # compute about the mean where values are smaller there by this factor, eight binary digits
+FAR = 256.0  # compute about the mean if that shrinks the values by this factor, eight binary digits
 registry: dict[str, type[Kernel]] = {}
 _K = TypeVar("_K", bound="Kernel")
 
@@ -36,12 +36,12 @@ def snake_case(cls: type) -> str:
 
 
 def register(cls: type[_K]) -> type[_K]:
-    """Enter a kernel class into the registry under its name in snake case, where parser and law tests find it."""
+    """Register a kernel class under its snake-case name, for the parser and the law tests."""
     cls.name = snake_case(cls)
     registry[cls.name] = cls
     init = cls.__init__
     if isinstance(init, FunctionType) and "__init__" not in vars(cls):
-        # its own copy, so that Python's errors name this class
+        # its own copy, so that Python's error messages name this class
         own = FunctionType(init.__code__, init.__globals__, init.__name__, init.__defaults__, init.__closure__)
         own.__kwdefaults__ = init.__kwdefaults__
         update_wrapper(own, init).__qualname__ = f"{cls.__name__}.__init__"
@@ -54,27 +54,27 @@ class Kernel(Abilities, BaseEstimator):
 
     ``k(X)`` and ``k(X, Y)`` are matrices in X's array library, floating type and device; ``k.diag(X)`` is the vector
     k(xᵢ, xᵢ). ``c*k``, ``k1 + k2``, ``k1 * k2``, ``k**n``, ``k1 @ k2`` (product spaces), `exp`, `series`, `on`, `warp`,
-    `normalized` and `centered` make new kernels. Kernels clone, pickle, compare by value and have nested parameters.
+    `normalized` and `centered` build new kernels. Kernels clone, pickle, compare by value and have nested parameters.
     """
 
-    __array_ufunc__ = None  # so that np.float64(2) * k calls our __rmul__, and np.ones(2) * k makes no array of kernels
+    __array_ufunc__ = None  # so that np.float64(2) * k calls __rmul__, and np.ones(2) * k is not an array of kernels
 
     name: ClassVar[str]
-    proven: ClassVar[Definiteness] = UNKNOWN  # its definiteness, where neither parameters nor the dimension change it
+    proven: ClassVar[Definiteness] = UNKNOWN  # definiteness, if independent of the parameters and the dimension
     trials: ClassVar[Sequence[tuple[Any, ...]]] = ((),)  # arguments of the `examples`
-    rules: ClassVar[Mapping[str, Any]] = {}  # what `validate` checks of the parameters
-    stationary: ClassVar[bool] = False  # whether it depends on x − y alone
+    rules: ClassVar[Mapping[str, Any]] = {}  # constraints on the parameters, checked by `validate`
+    stationary: ClassVar[bool] = False  # whether k depends on x − y only
     domain: Domain = Vectors()
-    tile: int = 1024  # rows and columns of a block of values that is worth a thread
-    whole: bool = False  # whether it needs whole collections, not blocks of them
+    tile: int = 1024  # rows and columns of a block that is worth a thread
+    whole: bool = False  # whether k needs whole collections rather than blocks
     prepares: bool = False  # whether to compute the blocks of a matrix from `points`
 
     @classmethod
     @cache
-    def _get_param_names(cls) -> list[str]:  # every fit clones its kernel, and signatures are slow to read
+    def _get_param_names(cls) -> list[str]:  # cached: every fit clones its kernel, and reading signatures is slow
         return super()._get_param_names()
 
-    # ---- what a kernel writes
+    # ---- what a kernel implements
 
     def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         """The matrix k(xᵢ, yⱼ) of checked collections; Y = None means Y = X."""
@@ -87,11 +87,11 @@ class Kernel(Abilities, BaseEstimator):
         return namespace(rows[0]).concat(rows)
 
     def validate(self) -> None:
-        """Raise one clear sentence for a parameter out of range."""
+        """Reject parameters that are out of range."""
         check_parameters(self, self.rules)
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
-        """What is proven of this kernel on inputs with `dimension` coordinates (None: for every dimension)."""
+        """The proven definiteness on inputs with `dimension` coordinates (None: in every dimension)."""
         return self.proven
 
     def resolve(self, X: Checked) -> Self:
@@ -99,12 +99,12 @@ class Kernel(Abilities, BaseEstimator):
         return clone(self)
 
     def drift(self, origin: np.ndarray) -> np.ndarray | None:
-        """v with k(x, y) = k(x − o, y − o) + vᵀx + vᵀy + constant for all x and y; None where there is no such v."""
+        """v with k(x, y) = k(x − o, y − o) + vᵀx + vᵀy + constant for all x and y; None if no such v exists."""
         return np.zeros_like(origin) if self.stationary else None
 
     @property
     def at_zero(self) -> Kernel:
-        """The kernel that `about` moved to a sample; most kernels are their own."""
+        """The kernel before `about` moved it; usually the kernel itself."""
         return self
 
     def relative(self, X: Checked) -> Any:
@@ -112,22 +112,22 @@ class Kernel(Abilities, BaseEstimator):
         return X
 
     def missing_constant(self, points: Checked, coefficients: Array) -> Any:
-        """Σ aᵢk(x, xᵢ) of `at_zero` less that of this kernel: the same at every x for coefficients that sum to 0."""
+        """Σ aᵢk(x, xᵢ) for `at_zero` minus that for this kernel; independent of x if the coefficients sum to 0."""
         return 0.0
 
     def moved(self, X: Checked, steps: np.ndarray) -> Any:
-        """X moved by steps that `density_sample` draws."""
+        """X moved by steps from `density_sample`."""
         return X + like(steps, X)
 
     def points(self, X: Checked, beside: Any = None) -> Points:
-        """A checked collection in the form that computes rows of the matrix fastest.
+        """A checked collection in the form that gives rows of the matrix fastest.
 
-        Points that will be compared with others are made `beside` those.
+        Points to be compared with others are created `beside` those.
         """
         return Points(self, X)
 
     def against(self, Y: Checked) -> Callable[[Any], Any]:
-        """X ↦ k(X, Y) as `evaluate` has it, for a Y that many small X will meet: its own part is computed once."""
+        """X ↦ k(X, Y) as in `evaluate`, for many small X: whatever depends on Y alone is computed once."""
         if self.prepares:
             right = self.points(Y)
             return lambda X: self.points(X, right).matrix(right)
@@ -135,14 +135,14 @@ class Kernel(Abilities, BaseEstimator):
 
     @classmethod
     def examples(cls) -> list[Kernel]:
-        """Instances that stand for the class in the law tests."""
+        """Instances that represent the class in the law tests."""
         return [cls(*arguments) for arguments in cls.trials]
 
-    # ---- what every kernel has
+    # ---- common to all kernels
 
     @property
     def definiteness(self) -> Definiteness:
-        """What is proven for every dimension: PD, CPD(q), INDEFINITE or UNKNOWN, each with `strict`."""
+        """The definiteness proven in all dimensions: PD, CPD(q), INDEFINITE or UNKNOWN, with `strict`."""
         return self.definiteness_in(None)
 
     def __call__(self, X: Checked, Y: Checked = None) -> Any:
@@ -166,14 +166,14 @@ class Kernel(Abilities, BaseEstimator):
         return self._finite(lambda: self.evaluate_diag(X))
 
     def _finite(self, compute: Callable[[], Any]) -> Any:
-        """Computed values; raises if one of them is not finite."""
+        """The computed values; raise if any is not finite."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             K = compute()
         values = K.data if is_sparse(K) else K
         if not decided(namespace(values).all(namespace(values).isfinite(values))):
             raise ValueError(
-                f"{where(self)}: values of the kernel {self} are beyond the largest {values.dtype} number, or "
-                "undefined; scale the data or the kernel."
+                f"{where(self)}: values of the kernel {self} overflow {values.dtype}, or are undefined; scale the data "
+                "or the kernel."
             )
         return K
 
@@ -209,9 +209,9 @@ class Kernel(Abilities, BaseEstimator):
             raise ValueError(f"{where(self)}: X has {X.shape[1]} columns and Y has {Y.shape[1]}; they must agree.")
 
     def check_values(self, X: Checked, owner: object) -> None:
-        """Raise where the values on a checked collection of vectors are no floating-point numbers.
+        """Raise if the kernel overflows on a checked collection of vectors.
 
-        The diagonal bounds the values of a positive definite kernel; other kernels check X themselves.
+        The diagonal bounds the values of a positive definite kernel; other kernels override this check.
         """
         if not self.domain.vectors or self.whole:
             return
@@ -220,14 +220,14 @@ class Kernel(Abilities, BaseEstimator):
         finite = host(namespace(values).isfinite(values))
         if not finite.all():
             raise ValueError(
-                f"{where(owner)}: the kernel {self} of sample {int(finite.argmin())} with itself is beyond the largest "
+                f"{where(owner)}: k(x, x) of sample {int(finite.argmin())}, for k = {self}, is beyond the largest "
                 f"{values.dtype} number; scale the data."
             )
 
     def check(self, X: Checked, tol: float | None = None) -> Report:
-        """Test on data what `definiteness` claims, and report the smallest eigenvalue.
+        """Test the claimed `definiteness` on data, and report the smallest eigenvalue.
 
-        For CPD(q) the matrix is restricted to the coefficients that annihilate polynomials of degree < q on X.
+        For CPD(q), the matrix is restricted to coefficients that annihilate polynomials of degree < q on X.
 
         Examples
         --------
@@ -276,11 +276,11 @@ class Kernel(Abilities, BaseEstimator):
         return _algebra().Exp(self)
 
     def series(self, coefficients: Iterable[float], radius: float = float("inf")) -> Kernel:
-        """Σₙ aₙ kⁿ with non-negative coefficients; values of k must stay within the radius of convergence."""
+        """Σₙ aₙ kⁿ with non-negative coefficients; |k| must stay below the radius of convergence."""
         return _algebra().Series(self, list(coefficients), radius)
 
     def normalized(self) -> Kernel:
-        """k(x, y) / √(k(x, x) k(y, y)); refuses points with k(x, x) ≤ 0."""
+        """k(x, y) / √(k(x, x) k(y, y)); rejects points with k(x, x) < 0."""
         return _algebra().Normalized(self)
 
     def warp(self, function: Callable[..., Any]) -> Kernel:
@@ -288,7 +288,7 @@ class Kernel(Abilities, BaseEstimator):
         return _algebra().Warped(self, function)
 
     def on(self, columns: Index) -> Kernel:
-        """k on the given columns (an index, a slice or a list of indices) alone."""
+        """k on the given columns only: an index, a slice or a list of indices."""
         return _algebra().Restricted(self, columns)
 
     def centered(self, X: Checked, weights: Array = None) -> Kernel:
@@ -296,10 +296,10 @@ class Kernel(Abilities, BaseEstimator):
         return _algebra().CenteredAt(self, X, weights)
 
     def about(self, X: Checked) -> Kernel:
-        """The kernel to compute with on X if constants are free: it differs from this one by some g(x) + g(y).
+        """A kernel for accurate computation on X, equal to this one up to a term g(x) + g(y).
 
-        Coefficients that sum to zero cancel g, but g costs digits: far from 0, it costs xᵀy all of them. So a kernel
-        with a linear part is `Translated` to the mean of X if its values are much smaller there.
+        Coefficients that sum to zero cancel g, but g costs digits: all of them for xᵀy far from 0. A kernel with a
+        linear part is therefore `Translated` to the mean of X if its values are much smaller there.
 
         Examples
         --------
@@ -312,7 +312,7 @@ class Kernel(Abilities, BaseEstimator):
             return self
         with np.errstate(over="ignore", invalid="ignore"):
             origin = host(namespace(X).mean(X, axis=0))
-        if not np.isfinite(origin).all():  # a sum of numbers near the largest float
+        if not np.isfinite(origin).all():  # the sum overflowed
             return self
         slope = self.drift(origin)
         if slope is None or not slope.any():
@@ -338,19 +338,19 @@ class Kernel(Abilities, BaseEstimator):
 
 
 def is_kernel(value: Any) -> TypeGuard[Kernel]:
-    """Whether a value is a kernel object, rather than a text, number or function."""
+    """Whether a value is a kernel object, rather than a string, number or function."""
     return isinstance(value, Kernel)
 
 
 def _algebra() -> Any:
-    """The operators; they import this module, so it imports them late."""
+    """The operators, imported late because they import this module."""
     from . import algebra
 
     return algebra
 
 
 class Report:
-    """What `Kernel.check` found."""
+    """The result of `Kernel.check`."""
 
     def __init__(self, claim: Definiteness, smallest: float, largest: float, tol: float, symmetric: bool):
         self.claim, self.smallest_eigenvalue, self.largest, self.tol = claim, smallest, largest, tol

@@ -1,7 +1,7 @@
 """Sums, products and tensor products.
 
-They keep a list, so that parameters are indexed (``0__lengthscale``); operators flatten, constructors never do (clone
-would raise).
+Each keeps a list of kernels with indexed parameters (``0__lengthscale``). Operators flatten; constructors never do, or
+clone would raise.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .gaussian import Gaussian
 
 
 class _Composite(Chained):
-    """Several kernels, with indexed parameter names."""
+    """Several kernels with indexed parameter names."""
 
     def __init__(self, kernels: Sequence[Kernel]):
         self.kernels = kernels
@@ -83,7 +83,7 @@ class _Composite(Chained):
 
 
 class Sum(_Composite):
-    """k₁ + … + k_p. Its space is the sum of the spaces, with the smallest norm over the decompositions of f.
+    """k₁ + … + k_p. Its space is the sum of the spaces, with the smallest norm over all decompositions of f.
 
     Examples
     --------
@@ -144,7 +144,7 @@ class Sum(_Composite):
 
 
 class _OfFactors(_Composite):
-    """A product of kernels, each on the collections that `_each` gives it."""
+    """A product of kernels, each on its own collections from `_each`."""
 
     def _each(self, X: Checked) -> Sequence[Any]:
         return [X] * len(self.kernels)
@@ -172,7 +172,7 @@ class _OfFactors(_Composite):
 
 
 def _others(links: Sequence[Link], *skip: int) -> Any:
-    """The product of the values of all factors but those skipped; None where none is left."""
+    """The product of the values of all factors except the skipped ones; None if none is left."""
     kept = [link.values for i, link in enumerate(links) if i not in skip]
     return reduce(mul, kept) if kept else None
 

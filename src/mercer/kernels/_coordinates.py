@@ -1,11 +1,11 @@
-"""Kernels that are a sum or a product over the coordinates of a one-dimensional kernel.
+"""Sums and products of a one-dimensional kernel over the coordinates.
 
-A kernel writes `part`, and for products `part_x` = ∂part/∂x and `part_xy` = ∂²part/∂x∂y where it is smooth enough.
-Parts are elementwise and taken a column at a time, so that no temporary is larger than the matrix itself.
+A kernel implements `part` and, for products, `part_x` = ∂part/∂x and `part_xy` = ∂²part/∂x∂y if it is smooth enough.
+Parts are computed elementwise, one column at a time, so that no temporary is larger than the matrix itself.
 
-Definiteness: sums and products over coordinates of positive definite parts are positive definite. If the parts are
-strictly so, the product is too: the matrix of a full grid is a Kronecker product, and that of any sample a principal
-submatrix of one. The sum is strict for d = 1 alone: signs +, −, −, + on the corners of a rectangle annihilate it.
+Definiteness: sums and products of positive definite parts are positive definite. If the parts are strictly so, the
+product is too: the matrix of a full grid is a Kronecker product, and that of any sample a principal submatrix of one.
+The sum is strict only for d = 1: weights +, −, −, + on the corners of a rectangle annihilate it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .._threads import slices
 from ..types import Array, Checked, Namespace
 from ._base import Kernel
 
-BLOCK = 1 << 15  # entries of a temporary on the host, so that the many passes over a block stay in cache
+BLOCK = 1 << 15  # entries of a temporary on the host: the many passes over a block then stay in cache
 
 
 def columns(X: Checked, Y: Checked = None) -> list[tuple[Any, Any]]:
@@ -44,7 +44,7 @@ def vector(compute: Callable[[list[tuple[Any, Any]], Any], Any], X: Checked) -> 
 
 
 class OverCoordinates(Kernel):
-    """Base of the two; `combine` accumulates in its first argument, which `part` has just made."""
+    """Base class of both; `combine` accumulates in its first argument, a new array from `part`."""
 
     abilities: ClassVar[tuple[str, ...]] = ("gradient_theta",)
     combine: ClassVar[Any]

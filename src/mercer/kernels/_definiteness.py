@@ -2,7 +2,7 @@
 
 A symmetric k is conditionally positive definite of order q, CPD(q), when ΣΣ cᵢcⱼ k(xᵢ, xⱼ) ≥ 0 for all c that
 annihilate the polynomials of degree < q: Σ cᵢ p(xᵢ) = 0. PD is CPD(0), and CPD(p) implies CPD(q) for q ≥ p.
-*Strict* means > 0 for distinct points and c ≠ 0; it is set only where that is proven.
+*Strict* means > 0 for distinct points and c ≠ 0; it is set only if proven.
 Reference: Wendland, *Scattered Data Approximation* (2005), definitions 6.1 and 8.1.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 @dataclass(frozen=True)
 class Definiteness:
-    """What is known about the sign of a kernel's quadratic form; `strict` does not take part in ``==``."""
+    """What is known about the sign of a kernel's quadratic form; ``==`` ignores `strict`."""
 
     kind: str
     order: int = 0
@@ -30,7 +30,7 @@ class Definiteness:
         return self.kind == "CPD"
 
     def not_strict(self) -> Definiteness:
-        """The same, without strictness."""
+        """A copy without strictness."""
         return replace(self, strict=False)
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ UNKNOWN = Definiteness("UNKNOWN")
 
 
 def of_sum(parts: list[Definiteness]) -> Definiteness:
-    """k₁ + k₂: the larger order; anything without a proof makes the sum unknown."""
+    """k₁ + k₂: the larger order; UNKNOWN if either part is not proven CPD."""
     if not all(p.is_cpd for p in parts):
         return UNKNOWN
     return CPD(max(p.order for p in parts), any(p.strict for p in parts))
@@ -67,7 +67,7 @@ def of_product(parts: list[Definiteness]) -> Definiteness:
 
 
 def of_scaled(part: Definiteness, scale: float) -> Definiteness:
-    """c · k. A negative multiple of a strictly (conditionally) definite kernel is surely not definite of any order."""
+    """c · k. A negative multiple of a strictly (conditionally) definite kernel is not definite of any order."""
     if scale > 0:
         return part
     if scale == 0:

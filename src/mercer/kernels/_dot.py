@@ -1,4 +1,4 @@
-"""Dot-product kernels: k(x, y) = φ(xᵀy). A kernel writes `profile`, and `slope` and `curvature` for its derivatives:
+"""Dot-product kernels k(x, y) = φ(xᵀy). A kernel implements `profile`, and `slope` and `curvature` for derivatives:
 
 ∂k/∂x = φ′(t) y,        ∂²k/∂x∂yᵀ = φ′(t) I + φ″(t) y xᵀ
 """
@@ -17,7 +17,7 @@ from ._base import Kernel
 
 
 class DotProduct(Kernel):
-    """Base of the kernels of the inner product xᵀy."""
+    """Base class of kernels that are functions of xᵀy."""
 
     domain = Vectors(sparse=True)
 
@@ -49,7 +49,7 @@ class DotProduct(Kernel):
         if not finite.all():
             raise ValueError(
                 f"{where(owner)}: the squared length of sample {int(finite.argmin())} is beyond the largest {t.dtype} "
-                "number, and with it the inner products of the kernel; scale the data."
+                "number, and so are inner products in the kernel; scale the data."
             )
         super().check_values(X, owner)
 

@@ -1,8 +1,8 @@
-"""Radial kernels of finite integral, whose sections are probability densities up to a factor.
+"""Radial kernels with a finite integral: k(x, ·) is a probability density up to a factor.
 
-With k(x, y) = φ(‖Λ⁻¹(x − y)‖²) ≥ 0 the integral over y is |det Λ| ∫ φ(‖u‖²) du, the same for every x. A kernel writes
-the second factor (`unit_log_mass`), draws of u (`unit_sample`), and log φ where φ itself would underflow. This module
-adds the lengthscale.
+For k(x, y) = φ(‖Λ⁻¹(x − y)‖²) ≥ 0, the integral over y is |det Λ| ∫ φ(‖u‖²) du for every x. A kernel implements the
+second factor (`unit_log_mass`), draws of u (`unit_sample`), and log φ if φ itself underflows. This module adds the
+lengthscale.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from ._radial import Radial
 
 
 class Integrable(Radial):
-    """Base of the radial kernels with `log_normalizer`, which also have `density_sample`, `dilated`, `log_dilated`."""
+    """Base class of radial kernels with `log_normalizer`, `density_sample`, `dilated` and `log_dilated`."""
 
     def unit_log_mass(self, dimension: int) -> float:
-        """log ∫ φ(‖u‖²) du over ℝᵈ; infinite where φ falls too slowly."""
+        """log ∫ φ(‖u‖²) du over ℝᵈ; infinite if φ decays too slowly."""
         raise NotImplementedError
 
     def unit_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
@@ -33,7 +33,7 @@ class Integrable(Radial):
         raise NotImplementedError
 
     def log_profile(self, s: Array, xp: Namespace) -> Any:
-        """log φ, also where φ underflows; −∞ outside the support."""
+        """log φ, even where φ underflows; −∞ outside the support."""
         with np.errstate(divide="ignore"):
             return xp.log(self.profile(s, xp))
 
@@ -68,14 +68,14 @@ class Integrable(Radial):
         size = np.abs(kernel.lengthscale).max(initial=0.0) if scale.ndim else kernel.lengthscale
         if not 0 < size < inf:
             raise ValueError(
-                f"{where(self)}: lengthscale = {self.lengthscale} times the bandwidth {factor:g} is no floating-point "
-                "number; give one of the two near 1, and scale the data."
+                f"{where(self)}: lengthscale = {self.lengthscale} times the bandwidth {factor:g} overflows or "
+                "underflows; give one of the two near 1, and scale the data."
             )
         return kernel
 
     def log_dilated(self, X: Checked, Y: Checked, factors: Iterable[float]) -> Iterator[Any]:
         factors = np.array(list(factors), dtype=np.float64)
-        unit = power_of_two(factors)  # in other units, distances or squares of factors may not be floats
+        unit = power_of_two(factors)  # otherwise distances or squared factors may overflow or underflow
         s, vast = self.dilated(unit)._distances(X, Y)
         kernel = self.in_dimension_of(X)
         for h in (factors / unit).tolist():
@@ -86,7 +86,7 @@ class Integrable(Radial):
         return lambda X: kernel.log_at_distances(*distances(X))
 
     def log_at_distances(self, s: Array, vast: bool) -> Any:
-        """log φ of the squared scaled distances, which may be infinite where they are `vast`."""
+        """log φ of the squared scaled distances; if `vast`, some of these may be infinite."""
         xp = namespace(s)
         if not vast:
             return self.log_profile(s, xp)
@@ -105,6 +105,6 @@ def log_beta(a: float, b: float) -> float:
 
 
 def at_radii(radii: np.ndarray, dimension: int, rng: np.random.Generator) -> np.ndarray:
-    """Points in uniformly drawn directions at the given distances from the origin."""
+    """Points at the given distances from the origin, in uniformly random directions."""
     U = rng.normal(size=(len(radii), dimension))
     return U * (radii / np.linalg.norm(U, axis=1))[:, None]

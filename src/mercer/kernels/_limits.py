@@ -13,17 +13,17 @@ def at_origin(s: Array, xp: Namespace) -> Any:
 
 
 def _recorded(s: Array) -> bool:
-    """Whether torch will differentiate with respect to s: an infinite slope at the origin would give NaN there."""
+    """Whether torch will differentiate with respect to s: an infinite slope at the origin would then give NaN."""
     return getattr(s, "requires_grad", False)
 
 
 def root(s: Array, xp: Namespace) -> Any:
-    """``s**0.5``; torch differentiates it with slope 0 at the origin, as for functions of ‖x − y‖ in x."""
+    """``s**0.5``; torch sees slope 0 at the origin, as for functions of ‖x − y‖ in x."""
     return power(s, 0.5, xp) if _recorded(s) else xp.sqrt(s)
 
 
 def power(s: Array, exponent: float, xp: Namespace) -> Any:
-    """``s**exponent``; for a negative exponent 0 at the origin, as `Radial.slope` and `Radial.curvature` promise."""
+    """``s**exponent``; 0 at the origin for a negative exponent, as `Radial.slope` and `Radial.curvature` promise."""
     if exponent == 0 or exponent >= 1 or (exponent > 0 and not _recorded(s)):
         return s**exponent
     zero = at_origin(s, xp)

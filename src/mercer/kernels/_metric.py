@@ -1,8 +1,8 @@
-"""Radial profiles of other distances than the Euclidean one, with the integral that makes them densities.
+"""Radial profiles of non-Euclidean distances, with the integrals that make them densities.
 
-k(x, y) = φ(δ(x, y)²) for the profile φ of a radial kernel. For a norm δ(x, y) = ‖T(x − y)‖ₚ, ∫ k is that of the
-Euclidean distance times the ratio of the volumes of the balls, and a draw has the same radius in a direction of that
-norm. On the sphere, the distance between two points is their angle.
+k(x, y) = φ(δ(x, y)²) for the profile φ of a radial kernel. For a norm δ(x, y) = ‖T(x − y)‖ₚ, ∫ k is the Euclidean
+integral times the ratio of the ball volumes, and a draw keeps its radius but takes a direction drawn for that norm. On
+the sphere, the distance between two points is the angle between them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 
 class OfDistance(Kernel):
-    """Base of these kernels: a subclass writes `distances` between host arrays, `log_normalizer`, `density_sample`."""
+    """Base class: a subclass implements `distances` between host arrays, `log_normalizer` and `density_sample`."""
 
     abilities = ("log_normalizer",)
     kernel: Integrable
@@ -35,11 +35,11 @@ class OfDistance(Kernel):
         raise NotImplementedError
 
     def _unit(self, X: np.ndarray, Y: np.ndarray) -> float:
-        """A power of two by which to divide points, where that divides their distances too."""
+        """A power of two by which to divide points, if distances scale with them; otherwise 1."""
         return 1.0
 
     def _distances(self, X: Checked, Y: Checked) -> tuple[Any, bool]:
-        """The squares of δ in units of the lengthscale, and whether some are infinite, where k vanishes."""
+        """δ² in units of the lengthscale, and whether any of it is infinite (k vanishes there)."""
         A, B, unit = host(X), host(Y), self._unit(host(X), host(Y))
         with np.errstate(over="ignore", divide="ignore"):
             d = self.distances(A / unit, B / unit)
@@ -81,7 +81,7 @@ class OfDistance(Kernel):
 
 
 class OfNorm(OfDistance):
-    """φ(‖T(x − y)‖ₚ²), for T one number per column, a matrix, or None for the identity."""
+    """φ(‖T(x − y)‖ₚ²); T is one number per column, a matrix, or None for the identity."""
 
     def __init__(self, kernel: Integrable, p: float = 2.0, transform: Any = None):
         self.kernel, self.p, self.transform = kernel, p, transform
@@ -91,7 +91,7 @@ class OfNorm(OfDistance):
         return np.asarray(1.0 if self.transform is None else self.transform)
 
     def _unit(self, X: np.ndarray, Y: np.ndarray) -> float:
-        most = max(power_of_two(X), power_of_two(Y)) * 2.0**-SQUARED  # so that the quotients are floats
+        most = max(power_of_two(X), power_of_two(Y)) * 2.0**-SQUARED  # so that quotients do not overflow
         return max(power_of_two(host(self.kernel.lengthscale)), most)
 
     def distances(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
@@ -125,7 +125,7 @@ class OfNorm(OfDistance):
 
 
 class OnSphere(OfDistance):
-    """φ(θ²), for θ the angle between two points of the sphere, given by latitude and longitude in radians."""
+    """φ(θ²), with θ the angle between two points on the sphere, given by latitude and longitude in radians."""
 
     def __init__(self, kernel: Integrable):
         self.kernel = kernel
@@ -149,14 +149,14 @@ class OnSphere(OfDistance):
         return log(2 * pi * scale * float(np.sum((values @ WEIGHTS) * (ends[1:] - ends[:-1]) / 2)))
 
     def density_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
-        """n draws of a step in the tangent plane, to the north and to the east, whose length is the angle."""
+        """n random steps (north, east) in the tangent plane; the length of a step is the angle."""
         angles = np.empty(0)
         narrow = float(host(self.kernel.lengthscale)) < 1 and self.kernel.log_normalizer(2) < inf
         while len(angles) < n:
-            if narrow:  # from the plane, whose circles are longer by the factor θ / sin θ
+            if narrow:  # propose from the plane, where circles are longer by the factor θ / sin θ
                 drawn = np.linalg.norm(self.kernel.density_sample(2 * n, 2, rng), axis=1)
                 odds = np.where(drawn < pi, np.sinc(drawn / pi), 0.0)
-            else:  # from the sphere
+            else:  # propose from the sphere
                 drawn = np.arccos(rng.uniform(-1, 1, 2 * n))
                 odds = self.kernel.profile((drawn / self.kernel.lengthscale) ** 2, np)
             angles = np.append(angles, drawn[rng.uniform(size=2 * n) < odds])

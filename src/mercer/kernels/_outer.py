@@ -128,7 +128,7 @@ class Scaled(Outer):
 
 
 class PowerOf(Outer):
-    """kⁿ. Positive definite for k PD and an integer n ≥ 0; other exponents are allowed, without proof.
+    """kⁿ. Positive definite for k PD and integer n ≥ 0; for other exponents ≥ 0 nothing is proven.
 
     Examples
     --------
@@ -198,7 +198,7 @@ class Series(Outer):
     coefficients : sequence of float >= 0
         a₀, a₁, …
     radius : float > 0
-        Radius of convergence of the full series that the coefficients begin; |k| ≥ radius on the data is an error.
+        Radius of convergence of the full series that starts with these coefficients; |k| ≥ radius is an error.
 
     Examples
     --------

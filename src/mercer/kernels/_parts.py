@@ -1,4 +1,4 @@
-"""What the kernels made from kernels share: their domain, and the kernels that the law tests try."""
+"""Shared code of kernels built from other kernels: domains, checks, and examples for the law tests."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ._definiteness import UNKNOWN, Definiteness
 from .gaussian import Gaussian
 from .linear import Affine
 
-STATIONARY = {"spectral_sample", "log_normalizer", "self_convolution"}  # of functions of x − y in all columns
+STATIONARY = {"spectral_sample", "log_normalizer", "self_convolution"}  # need a function of x − y in all columns
 
 
 class Unary(Kernel):
-    """A kernel made from one other."""
+    """A kernel built from another."""
 
     kernel: Kernel
 
@@ -42,7 +42,7 @@ class Unary(Kernel):
         return self.kernel.whole
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
-        """That of the inner kernel, if it is positive definite, strictness included."""
+        """The inner kernel's definiteness, if it is (strictly) PD; otherwise UNKNOWN."""
         inner = self.kernel.definiteness_in(dimension)
         return inner if inner.is_pd else UNKNOWN
 
@@ -50,7 +50,7 @@ class Unary(Kernel):
         self.kernel._check_together(X, Y)
 
     def check_values(self, X: Checked, owner: object) -> None:
-        if self.kernel.domain == self.domain:  # otherwise it takes other collections
+        if self.kernel.domain == self.domain:  # otherwise the inner kernel takes other collections
             self.kernel.check_values(X, owner)
         super().check_values(X, owner)
 
@@ -72,12 +72,12 @@ def require_kernels(owner: object, name: str, parts: Sequence[Any]) -> None:
 
 
 def inner_examples() -> list[Kernel]:
-    """The kernels on which the law tests try each operation."""
+    """The kernels on which the law tests run each operation."""
     return [Gaussian(0.7), Affine(0.5)]
 
 
 def column_products(parts: Sequence[Any]) -> Any:
-    """All products of one column of each part, for every row."""
+    """All products of one column from each part, row by row."""
     Z = parts[0]
     for W in parts[1:]:
         Z = namespace(Z).reshape(Z[:, :, None] * W[:, None, :], (Z.shape[0], Z.shape[1] * W.shape[1]))
@@ -85,7 +85,7 @@ def column_products(parts: Sequence[Any]) -> Any:
 
 
 def in_type_of(A: Array, sample: Any) -> Any:
-    """A sample that a kernel keeps, in the array library, device and floating type of A."""
+    """A kernel's stored sample, in the array library, device and floating type of A."""
     if isinstance(sample, tuple):
         return tuple(in_type_of(a, s) for a, s in zip(A, sample, strict=True))
     if not all(is_array(B) or is_sparse(B) for B in (A, sample)):

@@ -1,7 +1,7 @@
 """Radial kernels: k(x, y) = φ(s) with s = ‖Λ⁻¹(x − y)‖², Λ the lengthscale (a number, one per feature, or a matrix).
 
-A radial kernel writes `profile` (φ), and `slope` (φ′) and `curvature` (φ″) where it is smooth enough; derivatives in
-x, y and the lengthscale follow here:
+A radial kernel implements `profile` (φ), and `slope` (φ′) and `curvature` (φ″) if it is smooth enough; the derivatives
+in x, y and the lengthscale follow:
 
     ∂k/∂x     = 2 φ′(s) M (x − y),                    M = Λ⁻ᵀΛ⁻¹
     ∂²k/∂x∂yᵀ = −2 φ′(s) M − 4 φ″(s) M (x − y)(x − y)ᵀ M
@@ -41,20 +41,20 @@ FULL = np.array([[1.0, 0.3, 0.0], [0.0, 0.8, 0.2], [0.0, 0.0, 1.5]])
 
 
 class Radial(Kernel):
-    """Base of the kernels of scaled Euclidean distance; see the module for what a subclass writes."""
+    """Base class of kernels of scaled Euclidean distance; the module says what a subclass implements."""
 
     stationary = True
     domain = Vectors(sparse=True)
     abilities: ClassVar[tuple[str, ...]] = ("gradient_theta",)
-    gaussian: ClassVar[bool] = False  # whether φ(s) = exp(−s/2), for which rows are compiled
-    vanishes: ClassVar[bool] = False  # whether φ rounds to 0 wherever s is beyond the largest float
+    gaussian: ClassVar[bool] = False  # whether φ(s) = exp(−s/2), whose rows have compiled code
+    vanishes: ClassVar[bool] = False  # whether φ rounds to 0 wherever s overflows
     from_zero: ClassVar[bool] = False  # whether φ(0) = 0, so that small values of s keep their digits in k
 
     def __init__(self, lengthscale: Any = 1.0):
         self.lengthscale = lengthscale
 
     def derivative(self, s: Array, xp: Namespace, order: int) -> Any:
-        """φ, φ′ or φ″ by its order, where one formula gives all three."""
+        """φ, φ′ or φ″ by order, if one formula gives all three."""
         raise NotImplementedError
 
     def profile(self, s: Array, xp: Namespace) -> Any:
@@ -62,7 +62,7 @@ class Radial(Kernel):
         return self.derivative(s, xp, 0)
 
     def slope(self, s: Array, xp: Namespace) -> Any:
-        """φ′; at s = 0 its limit where that is finite, else 0."""
+        """φ′; at s = 0, its limit if finite, else 0."""
         return self.derivative(s, xp, 1)
 
     def curvature(self, s: Array, xp: Namespace) -> Any:
@@ -121,37 +121,37 @@ class Radial(Kernel):
         return X @ A
 
     def scaled_distances(self, X: Checked, Y: Checked = None) -> Any:
-        """s: the matrix ‖Λ⁻¹(xᵢ − yⱼ)‖²; infinite where it is beyond the largest float, so that k is 0."""
+        """s: the matrix ‖Λ⁻¹(xᵢ − yⱼ)‖²; infinite where it overflows, so that k is 0."""
         return self._distances(X, Y)[0]
 
     def _distances(self, X: Checked, Y: Checked) -> tuple[Any, bool]:
-        """s, and whether some of it may be infinite."""
+        """s, and whether it may contain infinities."""
         scaled = self._centred([X] if Y is None else [X, Y])
         if self.have_squares(*scaled):
             return squared_distances(*scaled), False
         return self._vast_distances(X, Y), True
 
     def _centred(self, parts: list[Any]) -> list[Any]:
-        """Λ⁻¹(x − c) for each row; without the mean c of the last part where data are sparse."""
+        """Λ⁻¹(x − c) for each row, with c the mean of the last part, or 0 for sparse data."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             if not any(is_sparse(Z) for Z in parts):
-                # rounding in the scaling must be relative to the spread of the data, not to their distance from 0
+                # rounding in the scaling must be relative to the spread of the data, not to its distance from 0
                 centre = namespace(parts[-1]).mean(parts[-1], axis=0)
                 parts = [Z - centre for Z in parts]
             return [self.scaled(Z) for Z in parts]
 
     def have_squares(self, *scaled: Any) -> bool:
-        """Whether the squared distances of scaled points do not overflow; raises where they underflow and k too."""
+        """Whether squared distances of scaled points do not overflow; raise if they underflow and k with them."""
         out = out_of_squares(*scaled)
         if out < 0 and self.from_zero:
             raise ValueError(
-                f"{where(self)}: X holds points so close, in units of the lengthscale, that the square of their "
-                f"distance is no {scaled[0].dtype} number; scale the data, or lower the lengthscale ('median')."
+                f"{where(self)}: X holds points so close, in units of the lengthscale, that their squared distance "
+                f"underflows {scaled[0].dtype}; scale the data, or lower the lengthscale ('median')."
             )
         return out <= 0
 
     def _vast_distances(self, X: Checked, Y: Checked) -> Any:
-        """s of points whose scaled coordinates have no squares, computed exactly in units that are powers of two."""
+        """s for points whose squared scaled coordinates overflow, computed exactly in power-of-two units."""
         parts = [X] if Y is None else [X, Y]
         length = host(self.lengthscale).astype(np.float64)
         units = (
@@ -173,8 +173,8 @@ class Radial(Kernel):
     def _require_vanishing(self, dtype: DType) -> None:
         if not self.vanishes:
             raise ValueError(
-                f"{where(self)}: X holds points so far apart, in units of the lengthscale, that the square of their "
-                f"distance is no {dtype} number; scale the data, or raise the lengthscale."
+                f"{where(self)}: X holds points so far apart, in units of the lengthscale, that their squared distance "
+                f"overflows {dtype}; scale the data, or raise the lengthscale."
             )
 
     def evaluate(self, X: Checked, Y: Checked = None) -> Any:
@@ -191,7 +191,7 @@ class Radial(Kernel):
         return lambda X: kernel.at_distances(*distances(X))
 
     def distances_to(self, Y: Checked) -> Callable[[Any], tuple[Any, bool]]:
-        """X ↦ s, and whether some of it may be infinite; the centred, scaled Y is made once."""
+        """X ↦ s, and whether it may contain infinities; Y is centred and scaled once."""
         plain = partial(self._distances, Y=Y)
         if type(Y) is not np.ndarray or Y.shape[1] <= FEW:
             return plain
@@ -215,7 +215,7 @@ class Radial(Kernel):
         return distances
 
     def at_distances(self, s: Array, vast: bool) -> Any:
-        """φ of the squared scaled distances, which may be infinite where they are `vast`."""
+        """φ of the squared scaled distances; if `vast`, some of these may be infinite."""
         xp = namespace(s)
         if not vast:
             return self.profile(s, xp)
@@ -223,7 +223,7 @@ class Radial(Kernel):
         return xp.where(near, self.profile(xp.where(near, s, 0.0), xp), 0.0)
 
     def check_values(self, X: Checked, owner: object) -> None:
-        """A growing profile is largest between the corners of the box around X."""
+        """Check k between corners of the box around X, where it is largest if φ grows."""
         if self.vanishes or is_sparse(X):
             return
         xp = namespace(X)
@@ -266,7 +266,7 @@ class Radial(Kernel):
         return -2 * self.slope(s, xp)[..., None, None] * M - 4 * self.curvature(s, xp)[..., None, None] * outer
 
     def profile_theta(self, s: Array, xp: Namespace) -> dict[str, Any]:
-        """∂φ/∂θ for the parameters beside the lengthscale."""
+        """∂φ/∂θ for parameters other than the lengthscale."""
         return {}
 
     def d_theta(self, X: Checked, Y: Checked) -> dict[str, Any]:
@@ -291,7 +291,7 @@ class Radial(Kernel):
         W = E * kernel.slope(s, namespace(s))
         if length.ndim == 0:
             gradient = -2 * np.vdot(W, s) / float(length)
-        else:  # Σ W (aᵢ − bⱼ)² feature by feature, of centred and scaled points
+        else:  # Σ W (aᵢ − bⱼ)² feature by feature, for centred and scaled points
             centre = np.mean(Y, axis=0)
             A, B = self.scaled(X - centre), self.scaled(Y - centre)
             squares = W.sum(axis=1) @ A**2 + W.sum(axis=0) @ B**2 - 2 * np.sum(A * (W @ B), axis=0)
@@ -301,6 +301,6 @@ class Radial(Kernel):
         return {name: g for name, g in found.items() if wanted is None or name in wanted}
 
     def frequencies(self, W: np.ndarray) -> np.ndarray:
-        """Spectral draws for lengthscale 1 (rows of W) turned into draws for this lengthscale: Λ⁻ᵀω."""
+        """Spectral draws for lengthscale 1 (rows of W) converted to this lengthscale: Λ⁻ᵀω."""
         scale = host(self.lengthscale)
         return W / scale if scale.ndim < 2 else W @ np.linalg.inv(scale)

@@ -1,8 +1,8 @@
-"""Kernels that see each member through a *form* computed once: its codes, its counts of substrings, its labels.
+"""Kernels that compare members by a *form* computed once for each: its codes, its substring counts, its labels.
 
-Equal kernels share stores of forms, looked up by the content of the members, so that the folds of a cross-validation,
-the tiles of a matrix and the copies of an estimator never compute one twice. A store also numbers the features in its
-forms. Stores hold at most `ROOM` bytes together; the least recently used is dropped first.
+Equal kernels share stores of forms, keyed by the content of the members, so that the folds of a cross-validation, the
+tiles of a matrix and the copies of an estimator never compute one twice. A store also numbers the features in its
+forms. Stores hold at most `ROOM` bytes in total; the least recently used is dropped first.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .._jit import njit
 from ..types import Array, Checked
 from ._base import Kernel, is_kernel
 
-ROOM = 1 << 30  # bytes of forms that are kept between calls
+ROOM = 1 << 30  # bytes of forms kept between calls
 
 
 class Store:
-    """Forms by the content of the members, and the numbers of the features in them."""
+    """Forms keyed by the content of the members, and the numbering of their features."""
 
     def __init__(self) -> None:
         self.forms: dict[Hashable, Any] = {}
@@ -43,7 +43,7 @@ _lock = RLock()
 
 
 def _store(key: tuple[Any, ...]) -> Store:
-    """The store of a kind of forms; a new one if it has become too large."""
+    """The store for a kind of form; a new one if it has grown too large."""
     with _lock:
         store = _stores.pop(key, None)
         if store is None or store.bytes > ROOM:
@@ -55,7 +55,7 @@ def _store(key: tuple[Any, ...]) -> Store:
 
 
 def frozen(value: Any) -> Hashable:
-    """A parameter's value in a hashable form."""
+    """A parameter's value in hashable form."""
     if isinstance(value, (list, tuple)):
         return tuple(frozen(v) for v in value)
     if isinstance(value, (set, frozenset)):
@@ -82,7 +82,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def clear_cache() -> None:
-    """Drop all forms of strings, trees, graphs and the like that are kept between calls.
+    """Drop the cached forms of strings, trees, graphs and other structured data.
 
     Examples
     --------
@@ -93,10 +93,10 @@ def clear_cache() -> None:
 
 
 class Structured(Kernel):
-    """Base of the kernels on strings, text, trees and graphs.
+    """Base class of kernels on strings, text, trees and graphs.
 
-    A kernel writes `form` (of a member not seen before) and `compare` (of two lists of forms); `form_parameters` names
-    the parameters on which the forms depend. `weigh` applies the other parameters to the forms.
+    A kernel implements `form` (of a new member) and `compare` (of two lists of forms). `form_parameters` names the
+    parameters on which forms depend; `weigh` applies the others.
 
     Examples
     --------
@@ -118,15 +118,15 @@ class Structured(Kernel):
     tile = 128
 
     def forms(self, members: list[Any], store: Store) -> Sequence[Any]:
-        """The form of each member, where many are cheaper together."""
+        """The form of each member; override if a batch is cheaper."""
         return [self.form(member, store) for member in members]
 
     def form(self, member: Any, store: Store) -> Any:
-        """What is computed once for a member, an object with `nbytes`; `store.number` numbers features."""
+        """The form of a member, an object with `nbytes`, computed once; `store.number` numbers features."""
         raise NotImplementedError
 
     def weigh(self, forms: list[Any], store: Store) -> list[Any]:
-        """The forms with what depends on the other parameters."""
+        """The forms after applying the other parameters."""
         return forms
 
     def compare(self, A: list[Any], B: list[Any] | None) -> np.ndarray:
@@ -148,12 +148,12 @@ class Structured(Kernel):
                 numbered = len(store.numbers)
                 found = self.forms(list(new.values()), store)
                 store.forms.update(zip(new, found, strict=True))
-                store.bytes += sum(int(form.nbytes) + 200 for form in found)  # and the overhead of Python
+                store.bytes += sum(int(form.nbytes) + 200 for form in found)  # with Python's overhead
                 store.bytes += 100 * (len(store.numbers) - numbered)
             return keys, [store.forms[key] for key in keys]
 
     def evaluate(self, X: Checked, Y: Checked = None) -> Any:
-        store = _store(self._kept())  # one for both, since each store numbers features by itself
+        store = _store(self._kept())  # one for both, because each store numbers its own features
         A, B = (None if Z is None else self.weigh(self._forms(Z, store)[1], store) for Z in (X, Y))
         return self.compare(A, B)  # type: ignore[arg-type]
 
@@ -189,13 +189,13 @@ class Counts(NamedTuple):
 
     @classmethod
     def of(cls, features: Any, values: Array = None) -> Counts:
-        """From features that may repeat; their values (1 each by default) are summed."""
+        """Counts of features that may repeat; their values (1 each by default) are summed."""
         found, place = np.unique(np.asarray(features, dtype=np.int64), return_inverse=True)
         return cls(found, np.bincount(place, values, len(found)).astype(np.float64))
 
 
 class Counted(Structured):
-    r"""Base of the kernels that are inner products of sparse vectors, :math:`\sum_f \phi_f(x) \phi_f(y)`.
+    r"""Base class of inner products of sparse vectors, :math:`\sum_f \phi_f(x) \phi_f(y)`.
 
     `form` returns `Counts`.
 
@@ -225,13 +225,13 @@ class Counted(Structured):
 
 
 def numbered(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct integers in ascending order, and the place of each value among them."""
+    """The distinct integers in ascending order, and the index of each value among them."""
     if not len(values):
         return values, values
     low, high = int(values.min()), int(values.max())
     if high - low > 4 * len(values) + 1000:
         return np.unique(values, return_inverse=True)
-    seen = np.zeros(high - low + 1, dtype=bool)  # without sorting, if the range is not much larger
+    seen = np.zeros(high - low + 1, dtype=bool)  # no sorting, as the range is not much larger
     seen[values - low] = True
     return np.flatnonzero(seen) + low, (np.cumsum(seen) - 1)[values - low]
 
@@ -240,7 +240,7 @@ def numbered(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def scatter(
     rows: Any, columns: Any, values: Any, starts: Any, members: Any, weights: Any, out: Any, minimum: bool
 ) -> None:
-    """out[i, j] += Σ_f a_if b_jf (or the minimum of both), with A by rows and B by columns."""
+    """out[i, j] += Σ_f a_if b_jf (or the minimum of both), A stored by rows and B by columns."""
     for i in range(len(rows) - 1):
         row = out[i]
         for p in range(rows[i], rows[i + 1]):
@@ -259,7 +259,7 @@ def inner(A: list[Counts], B: list[Counts], minimum: bool = False) -> np.ndarray
     all_rows = csr_array((values, column, starts), shape=(len(parts), width))
     F, G = all_rows[: len(A)], all_rows[-len(B) :]
     pairs = float(np.bincount(F.indices, minlength=width) @ np.bincount(G.indices, minlength=width))
-    if not minimum and len(A) * len(B) * width <= 16 * pairs:  # a multiplication by BLAS costs less by that factor
+    if not minimum and len(A) * len(B) * width <= 16 * pairs:  # BLAS multiplies faster by that factor
         D = F.toarray()
         return D @ (D if A is B else G.toarray()).T
     by_feature = G.tocsc()

@@ -1,4 +1,4 @@
-"""A kernel as text, which `parse` reads back."""
+"""Kernels as text that `parse` reads back."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from .algebra import (
 from .constant import Constant
 
 OPERATIONS: dict[str, type[Kernel]] = {snake_case(cls).removesuffix("_at"): cls for cls in ALGEBRA}
-PRINTED = 1000  # entries of an array that are written out
+PRINTED = 1000  # largest number of array entries that are written out
 ESCAPES = {"\\": "\\", '"': '"', "'": "'", "n": "\n", "t": "\t", "r": "\r"}
-SUM, PRODUCT, POWER, ATOM = range(4)  # how tightly a text holds together
+SUM, PRODUCT, POWER, ATOM = range(4)  # operator precedence
 
 
 def to_text(kernel: Kernel) -> str:
-    """The kernel as text that `parse` reads back, where all its parts can be written.
+    """The kernel as text that `parse` reads back, if all its parts can be written.
 
-    Parameters at their defaults are left out. A Python function or a sample stands between angle brackets, which
-    `parse` refuses.
+    Parameters at their defaults are omitted. Python functions and samples appear in angle brackets, which `parse`
+    rejects.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def to_text(kernel: Kernel) -> str:
 
 
 def _text(k: Kernel) -> tuple[str, int]:
-    """The text of a kernel, and how tightly it holds together."""
+    """The text of a kernel, and its operator precedence."""
     kind = type(k)
     parts: list[Kernel] = getattr(k, "kernels", [])
     if len(parts) > 1 and not any(type(p) is kind for p in parts):
@@ -72,7 +72,7 @@ def _text(k: Kernel) -> tuple[str, int]:
     if kind is Series and isinstance(k.coefficients, list):
         radius = "" if k.radius == inf else f", radius={value_text(k.radius)}"
         return f"{_within(k.kernel, ATOM)}.series({value_text(k.coefficients)}{radius})", ATOM
-    if getattr(k, "X", None) is not None:  # it refers to a sample
+    if getattr(k, "X", None) is not None:  # k refers to a sample
         name = "centered" if kind is CenteredAt else k.name
         return f"{name}({to_text(k.kernel)}, <{k.domain.size(k.X)} samples>)", ATOM
     return _call(k), ATOM
@@ -84,13 +84,13 @@ def _within(k: Kernel, tightness: int) -> str:
 
 
 def _addend(k: Kernel) -> str:
-    """A term after the first, where a number is a constant kernel (0 would be dropped)."""
+    """A term after the first, where a number means a constant kernel (0 is dropped)."""
     plain = type(k) is Constant and is_number(k.value) and k.value != 0
     return value_text(k.value) if plain else _within(k, PRODUCT)
 
 
 def _call(k: Kernel) -> str:
-    """``name(required, option=value)``, without the options that have their default."""
+    """``name(required, option=value)``, without options at their defaults."""
     names = {cls: name for name, cls in (OPERATIONS | registry).items()}
     name = names.get(type(k))
     arguments = []
@@ -105,12 +105,12 @@ def _call(k: Kernel) -> str:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a parameter is a number, and neither a truth value nor NaN."""
+    """Whether a parameter is a number, and neither a Boolean nor NaN."""
     return isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and value == value
 
 
 def value_text(value: Any) -> str:
-    """A parameter as text; what has none becomes a name in angle brackets."""
+    """A parameter as text; if it has none, a name in angle brackets."""
     if is_kernel(value):
         return to_text(value)
     if isinstance(value, np.generic):

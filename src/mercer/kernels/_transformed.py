@@ -20,7 +20,7 @@ from .derivatives import Chained, Link
 
 
 class Normalized(Unary):
-    """k(x, y) / √(k(x, x) k(y, y)): feature vectors of length one. The zero vector has no direction and stays zero.
+    """k(x, y) / √(k(x, x) k(y, y)): feature vectors scaled to length one. Zero vectors stay zero.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Normalized(Unary):
 
 
 class NormalizedPoints(Points):
-    """A collection with the inverse lengths of its feature vectors."""
+    """A collection with the inverse norms of its feature vectors."""
 
     def __init__(self, kernel: Evaluable, X: Checked, inner: Points, inverse_root: Any):
         super().__init__(kernel, X)
@@ -82,7 +82,7 @@ class NormalizedPoints(Points):
 
 
 class Mapped(Chained, Unary):
-    """k(g(x), g(y)); a subclass writes `image`, g of a checked collection."""
+    """k(g(x), g(y)); a subclass implements `image`, g of a checked collection."""
 
     def image(self, X: Checked) -> Any:
         """The collection that the inner kernel sees."""
@@ -116,7 +116,7 @@ class Mapped(Chained, Unary):
 
 
 class Warped(Mapped):
-    """k(f(x), f(y)); f maps a whole collection to one of the kernel's domain.
+    """k(f(x), f(y)); f maps a whole collection to one in the kernel's domain.
 
     Examples
     --------
@@ -156,7 +156,7 @@ class Warped(Mapped):
 
     @property
     def provides(self) -> frozenset[str]:
-        return frozenset()  # nothing is known of the derivatives of f
+        return frozenset()  # the derivatives of f are unknown
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         inner = self.kernel.definiteness
@@ -223,7 +223,7 @@ class Restricted(Mapped):
             inside = int(chosen.sum()) if chosen.dtype.kind == "b" else len(chosen)
             distinct = inside == 1 or chosen.dtype.kind == "b" or (chosen.min() >= 0 and len(set(chosen)) == inside)
         claim = self.kernel.definiteness_in(inside).not_strict()
-        # repeated columns leave a part of the space only, perhaps without the points that make k indefinite
+        # repeated columns reach only part of the space, perhaps not the points that make k indefinite
         return claim if distinct or claim.is_cpd else UNKNOWN
 
     def d_x(self, X: Checked, Y: Checked) -> Any:
@@ -242,7 +242,7 @@ class Restricted(Mapped):
 
 
 class Translated(Mapped):
-    """k(x − o, y − o): k with its origin moved to o; `Kernel.about` makes it.
+    """k(x − o, y − o): k with its origin moved to o, as by `Kernel.about`.
 
     Examples
     --------
@@ -272,7 +272,7 @@ class Translated(Mapped):
         return self.kernel.drift(origin)
 
     def missing_constant(self, points: Checked, coefficients: Array) -> Any:
-        """Σ aᵢk(x, xᵢ) − Σ aᵢk(x − o, xᵢ − o), one number for each column of coefficients."""
+        """Σ aᵢk(x, xᵢ) − Σ aᵢk(x − o, xᵢ − o), one number per column of coefficients."""
         slope = like(self.kernel.drift(host(self.origin)), coefficients)
         return slope @ (namespace(coefficients).matrix_transpose(self.relative(points)) @ coefficients)
 
@@ -287,8 +287,8 @@ class Translated(Mapped):
 class CenteredAt(Unary):
     """k with the (weighted) mean feature vector of a sample X subtracted: ⟨φ(x) − μ, φ(y) − μ⟩.
 
-    Positive definite for k PD and for k CPD(1). Each block of a matrix needs the values of k between its points and the
-    sample; for the matrix of the sample itself, `mercer.gram.Centered` costs no more than the matrix.
+    Positive definite for k PD or CPD(1). Each block of a matrix needs the values of k between its points and the
+    sample; for the matrix of the sample itself, use `mercer.gram.Centered`, which costs no more than the matrix.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""The operators that make kernels from kernels, and the kernels that they make.
+"""The operators that build kernels from kernels, and the kernels that they build.
 
-Definiteness is derived by the rules of `Definiteness`. The methods and operators of `Kernel` call these.
+Definiteness follows the rules of `Definiteness`. The methods and operators of `Kernel` call these functions.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ALGEBRA = (Sum, Product, Tensor, Scaled, PowerOf, Exp, Series, Normalized, Warpe
 
 
 def add(left: Kernel, right: Array) -> Kernel:
-    """left + right, where a number c stands for the constant kernel c."""
+    """left + right, where a number c means the constant kernel c."""
     if isinstance(right, Real):
         return left if right == 0 else add(left, Constant(float(right)))
     return _joined(Sum, left, right)
@@ -55,7 +55,7 @@ def tensor(left: Kernel, right: Kernel) -> Kernel:
 
 
 def _joined(cls: Any, left: Kernel, right: Any) -> Kernel:
-    """The kernel of the parts of both."""
+    """The combined kernel of the parts of both."""
     if not is_kernel(right):
         return NotImplemented
     return cls([part for kernel in (left, right) for part in (kernel.kernels if type(kernel) is cls else [kernel])])

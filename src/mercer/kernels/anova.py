@@ -33,13 +33,13 @@ class ANOVA(Kernel):
     lengthscale : float > 0
         ℓ, in every coordinate; larger is smoother. kernlab's σ is 1/(2ℓ²): see `from_kernlab`.
     form : {"sum", "elementary"}
-        The elementary form has each set of D different features once; the sum form also powers of one feature.
+        "elementary" has one term for each set of D distinct features; "sum" also has powers of single features.
 
     Notes
     -----
-    Positive definite, as sums of products of Gaussian kernels of one coordinate. Strictly so exactly if D ≥ d: then a
-    term contains all coordinates; otherwise weights ±1, the product of the signs, on the corners of a box annihilate
-    every function of fewer than d coordinates. A matrix costs O(nmd), and O(nmdD) in the elementary form.
+    Positive definite, as sums of products of one-dimensional Gaussian kernels. Strictly so if and only if D ≥ d: a term
+    then contains all coordinates; otherwise weights ±1 on the corners of a box, products of the coordinate signs,
+    annihilate every function of fewer than d coordinates. A matrix costs O(nmd), or O(nmdD) in the elementary form.
 
     References
     ----------
@@ -81,7 +81,7 @@ class ANOVA(Kernel):
     def _combine(self, parts: Iterable[Any], degree: int, xp: Namespace) -> Any:
         """The sum to the power `degree`, or the elementary symmetric polynomial of that degree."""
         if self.form == "sum":
-            return reduce(iadd, parts, 0.0) ** degree  # from 0, as torch may need the parts again to differentiate
+            return reduce(iadd, parts, 0.0) ** degree  # start at 0: torch may need the parts again to differentiate
         # e_s(p₁ … p_k) = e_s(p₁ … p_{k−1}) + p_k e_{s−1}(p₁ … p_{k−1}), from the highest s down
         sums: list[Any] = []
         for p in parts:
@@ -97,11 +97,11 @@ class ANOVA(Kernel):
         return vector(self._of, X)
 
     def _of(self, pairs: list[tuple[Any, Any]], xp: Namespace) -> Any:
-        with np.errstate(over="ignore"):  # of squares, whose exponentials are 0
+        with np.errstate(over="ignore"):  # if squares overflow, their exponentials are 0
             return self._combine(self._parts(pairs, xp), int(self.degree), xp)
 
     def _slopes(self, X: Checked, Y: Checked) -> tuple[Any, list[Any], list[Any]]:
-        """xp, the differences x_k − y_k, and p_k ∂k/∂p_k, each a list over the coordinates."""
+        """xp, the differences x_k − y_k, and p_k ∂k/∂p_k, both as lists over coordinates."""
         xp, D, pairs = namespace(X), int(self.degree), columns(X, Y)
         p = list(self._parts(pairs, xp))
         if self.form == "sum":

@@ -17,7 +17,7 @@ from .cosine import directions
 
 
 def angles(U: Array, V: Array = None) -> Any:
-    """The angles between unit vectors, accurate also near 0 and π; π/2 wherever a vector is 0.
+    """The angles between unit vectors, also accurate near 0 and π; π/2 if a vector is 0.
 
     θ = 2 atan2(‖u − v‖, ‖u + v‖): Kahan, *How futile are mindless assessments of roundoff* (2006), section 12.
     """
@@ -55,9 +55,9 @@ class ArcCosine(Kernel):
     Notes
     -----
     Positive definite, as an expectation of products; not strictly, as k(cx, y) = cⁿ k(x, y) for c > 0. For a zero
-    vector and order 0, Cho and Saul's threshold unit takes the value ½, so k(0, y) = ½ also for y = 0. For order 1, the
-    gradient at x = 0, where k has a kink, is the mean of the opposite one-sided ones. Angles near 0 and π are accurate,
-    where the arc cosine of a cosine would lose half of the digits. A matrix costs O(nmd); a CSR matrix stays sparse.
+    vector and order 0, Cho and Saul's threshold unit takes the value ½, so k(0, y) = ½, even for y = 0. For order 1,
+    the gradient at x = 0, where k has a kink, is the mean of opposite one-sided gradients. Angles are accurate near 0
+    and π, where the arc cosine of a cosine loses half of the digits. A matrix costs O(nmd); a CSR matrix stays sparse.
 
     References
     ----------
@@ -118,15 +118,15 @@ class ArcSine(Kernel):
     weight_variance : float > 0
         σ_w², of the weights from inputs to units. Raising it lets functions vary faster.
     bias_variance : float >= 0
-        σ_b², of the biases. Raising it spreads the places where functions vary away from the origin.
+        σ_b², of the biases. Raising it spreads the variation of functions away from the origin.
 
     Notes
     -----
     The expectation of erf(w₀ + wᵀx) erf(w₀ + wᵀy), w₀ ~ N(0, σ_b²), w ~ N(0, σ_w² I). Strictly positive definite for
-    σ_b² > 0: k = (2/π) arcsin(zᵀz′) with z ∝ (σ_b, σ_w x), whose power series has all odd coefficients positive; a
-    vanishing quadratic form means Σ cᵢ(vᵀzᵢ)ⁿ = 0 for all v and odd n, and, with v such that the |vᵀzᵢ| are distinct
-    and not 0 (the zᵢ are neither 0 nor ± each other), n → ∞ gives c = 0. For σ_b² = 0 it is not strict: k(0, ·) = 0.
-    A matrix costs O(nmd); a CSR matrix stays sparse.
+    σ_b² > 0: k = (2/π) arcsin(zᵀz′) with z ∝ (σ_b, σ_w x), and all odd coefficients of the power series are positive.
+    If the quadratic form vanishes, Σ cᵢ(vᵀzᵢ)ⁿ = 0 for all v and odd n; with v such that the |vᵀzᵢ| are distinct and
+    not 0 (no zᵢ is 0 or ± another), n → ∞ gives c = 0. For σ_b² = 0, k is not strict: k(0, ·) = 0. A matrix costs
+    O(nmd); a CSR matrix stays sparse.
 
     References
     ----------
@@ -152,7 +152,7 @@ class ArcSine(Kernel):
         return 2.0 * float(self.weight_variance) * t + 2.0 * float(self.bias_variance)
 
     def _sine(self, X: Checked, Y: Checked) -> tuple[Any, Any, Any]:
-        """sin(πk/2), and the roots of 1 + 2s(x, x) and 1 + 2s(y, y)."""
+        """sin(πk/2), and the square roots of 1 + 2s(x, x) and 1 + 2s(y, y)."""
         t = product_transposed(X, X if Y is None else Y)
         xp = namespace(t)
         a = xp.sqrt(1.0 + self._covariance(row_products(X, X)))
@@ -168,7 +168,7 @@ class ArcSine(Kernel):
         return namespace(s).asin(s / (1.0 + s)) * (2.0 / pi)
 
     def _pieces(self, X: Checked, Y: Checked) -> tuple[Any, ...]:
-        """The sine, its two roots, and ∂k/∂sine."""
+        """The output of `_sine` as matrices, and ∂k/∂sine."""
         sine, a, b = self._sine(X, Y)
         return sine, a[:, None], b[None, :], 2.0 / pi / (1.0 - sine**2) ** 0.5
 

@@ -1,4 +1,4 @@
-"""Lengthscales read off the data: the median distance, scikit-learn's "scale", and kernlab's `sigest`."""
+"""Data-driven lengthscales: the median distance, scikit-learn's "scale", and kernlab's `sigest`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ._distances import squared_distances as distances
 
 __all__ = ["median", "scale", "sigest"]
 
-SAMPLE = 1000  # distances among at most so many rows, drawn with a fixed seed
+SAMPLE = 1000  # maximum number of rows used, drawn with a fixed seed
 
 
 def drawn_rows(n: int, most: int = SAMPLE) -> np.ndarray:
-    """0 … n − 1, or so many of them, drawn with a fixed seed."""
+    """0 … n − 1, or `most` of them drawn with a fixed seed."""
     return np.arange(n) if n <= most else np.random.default_rng(0).choice(n, most, replace=False)
 
 
@@ -32,7 +32,7 @@ def check_median(owner: Any) -> None:
 
 
 def squared_distances(X: Checked, pairs: tuple[np.ndarray, np.ndarray] | None = None) -> tuple[np.ndarray, float]:
-    """‖xᵢ − xⱼ‖² over pairs of rows (all of `drawn_rows`), zeros dropped, and the unit of length that they are in."""
+    """The non-zero ‖xᵢ − xⱼ‖² over pairs of rows (by default, of `drawn_rows`), and their unit of length."""
     if pairs is None and not is_sparse(X):
         A = np.asarray(host(take(X, drawn_rows(X.shape[0]))), dtype=np.float64)
         unit = power_of_two(A)
@@ -75,7 +75,7 @@ def median(X: Checked) -> float:
 
 
 def scale(X: Checked) -> float:
-    """√(d·Var(X)/2), which is scikit-learn's ``gamma="scale"`` as a lengthscale."""
+    """√(d·Var(X)/2): scikit-learn's ``gamma="scale"`` as a lengthscale."""
     unit = power_of_two(X)
     if is_sparse(X):
         X = X.astype(np.float64) / unit
@@ -94,11 +94,11 @@ def sigest(
     ----------
     X : array of shape (n, d)
     quantiles : tuple of float
-        Of the squared distances; kernlab's are 0.9, 0.5, 0.1.
+        Quantiles of the squared distances; kernlab uses 0.9, 0.5, 0.1.
     pairs : pair of index arrays, optional
-        The pairs of rows to use; all pairs of at most 1,000 rows otherwise.
+        Pairs of rows to use; by default, all pairs of at most 1,000 rows.
     scaled : bool
-        Whether to standardise the columns first (standard deviation with n − 1).
+        Whether to standardise the columns first (standard deviation with divisor n − 1).
 
     References
     ----------

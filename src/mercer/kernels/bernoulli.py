@@ -17,7 +17,7 @@ from .sobolev import truncated_powers
 
 @cache
 def _coefficients(r: int) -> tuple[float, ...]:
-    """Of B_r / r!, highest power first; from Σ_{j ≤ k} (k+1 choose j) B_j = 0 in rational numbers."""
+    """Coefficients of B_r / r!, highest power first, by Σ_{j ≤ k} (k+1 choose j) B_j = 0 in rationals."""
     numbers = [Fraction(1)]
     for k in range(1, r + 1):
         numbers.append(-sum((comb(k + 1, j) * b for j, b in enumerate(numbers)), Fraction(0)) / (k + 1))
@@ -46,12 +46,12 @@ class Bernoulli(ProductOverCoordinates):
 
     Notes
     -----
-    For d = 1 its space is {f : ∫₀¹ f^(ν) = 0 for ν < m}, with ‖f‖² = ∫ f^(m)(u)² du: that of ``Sobolev(m)``, with means
-    in place of values at 0 as the conditions. Since each function has mean zero, sums over columns and over products of
-    columns are analyses of variance: main effects and interactions that do not contain each other.
+    For d = 1 its space is {f : ∫₀¹ f^(ν) = 0 for ν < m}, with ‖f‖² = ∫ f^(m)(u)² du: that of ``Sobolev(m)``, with zero
+    means instead of zero values at 0. Because every function has mean zero, sums over columns and products of columns
+    give an analysis of variance: main effects and interactions that do not contain each other.
 
-    Outside [0, 1] the integral of ‖f‖² is over the whole line, so that functions that are determined by points inside
-    continue as polynomials of degree m − 1. Positive definite everywhere. A matrix costs O(nmd · order²).
+    Outside [0, 1], the integral in ‖f‖² covers the whole line, so that functions determined by points inside continue
+    as polynomials of degree m − 1. Positive definite everywhere. A matrix costs O(nmd · order²).
 
     References
     ----------
@@ -79,7 +79,7 @@ class Bernoulli(ProductOverCoordinates):
         distance, sign = xp.abs(gap), xp.sign(gap)
         value = 0.0 * (x + y)
         outside = bool(xp.any(over_x != 0)) or bool(xp.any(over_y != 0))
-        for i in range(m if outside else 1):  # the Taylor polynomial of degree m − 1 in what is outside
+        for i in range(m if outside else 1):  # Taylor polynomial of degree m − 1 in the parts outside
             for j in range(m if outside else 1):
                 term = (-1.0) ** (m - 1 + j) * scaled_bernoulli(2 * m - i - j, distance)
                 term = term * sign if (i + j) % 2 else term

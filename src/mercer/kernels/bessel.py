@@ -26,25 +26,24 @@ class Bessel(Radial):
     Parameters
     ----------
     order : float >= 0
-        ν. Raising it damps the oscillation and lets the kernel be positive definite in more dimensions.
+        ν. Raising it damps oscillation and makes the kernel positive definite in more dimensions.
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        Frequencies are at most n/ℓ: larger is smoother. A word is replaced by its value on the training data.
+        Frequencies are at most n/ℓ: larger is smoother. A string is replaced by its value on the training data.
     degree : int >= 1
         n, the power.
 
     Notes
     -----
-    Write j_ν for the case n = 1. Its spectral measure on ℝᵈ is the uniform one on a sphere for d = 2ν + 2 and has the
-    density :math:`\propto (1 - \|\omega\|^2)^{\nu - d/2}` on the ball for d < 2ν + 2, so it is strictly positive
-    definite there: exponentials are linearly independent on a sphere of dimension one or more. For d > 2ν + 2 it is not
-    positive definite: a radial positive definite φ with φ(0) = 1 obeys φ ≥ min j_μ, μ = d/2 − 1, but by Sonine's
-    integral j_μ is an average of j_ν at several scales, so that min j_ν is smaller. Powers are products, hence definite
-    where j_ν is; and by Neumann's integral :math:`j_\nu^2` averages :math:`j_{2\nu}` over scales, so even powers are
-    definite also for d ≤ 4ν + 2. Nothing is claimed of other powers beyond these dimensions, nor when the dimension is
-    not known.
+    Let j_ν be the case n = 1. Its spectral measure on ℝᵈ is uniform on a sphere for d = 2ν + 2, and has the density
+    :math:`\propto (1 - \|\omega\|^2)^{\nu - d/2}` on the ball for d < 2ν + 2, so it is strictly positive definite
+    there: exponentials are linearly independent on a sphere of dimension one or more. For d > 2ν + 2 it is not positive
+    definite: a radial positive definite φ with φ(0) = 1 satisfies φ ≥ min j_μ, μ = d/2 − 1, but by Sonine's integral
+    j_μ is an average of j_ν over scales, so that min j_ν is smaller. Powers are products, hence definite where j_ν is;
+    by Neumann's integral, :math:`j_\nu^2` is an average of :math:`j_{2\nu}` over scales, so even powers are also
+    definite for d ≤ 4ν + 2. Nothing is claimed for other powers in higher dimensions, or if the dimension is unknown.
 
-    The functions are entire and band-limited. Values come from SciPy, through the host; a matrix costs O(nmd) and
-    one Bessel function an entry.
+    The functions are entire and band-limited. Values come from SciPy, on the host; a matrix costs O(nmd) plus one
+    Bessel function per entry.
 
     References
     ----------

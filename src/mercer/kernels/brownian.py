@@ -19,9 +19,9 @@ class Brownian(ProductOverCoordinates):
 
     Notes
     -----
-    min(x, y) = ∫₀^∞ [u < x][u < y] du, so k is positive definite; not strictly, as k(x, x) = 0 wherever a coordinate is
-    0. For d = 1 its space holds the absolutely continuous f with f(0) = 0 and ‖f‖² = ∫₀^∞ f′(u)² du: interpolation is
-    piecewise linear. It is ``Sobolev(1)``. A matrix costs O(nmd).
+    min(x, y) = ∫₀^∞ [u < x][u < y] du, so k is positive definite; not strictly, as k(x, x) = 0 if a coordinate is 0.
+    For d = 1 its space contains the absolutely continuous f with f(0) = 0 and ‖f‖² = ∫₀^∞ f′(u)² du, so interpolation
+    is piecewise linear. It is ``Sobolev(1)``. A matrix costs O(nmd).
 
     References
     ----------

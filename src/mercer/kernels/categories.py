@@ -18,25 +18,25 @@ from ._definiteness import CPD, STRICTLY_PD, Definiteness
 
 
 def _floating(X: Checked, xp: Namespace) -> Any:
-    """The type of results: float32 for float32 labels, else float64."""
+    """The type of the results: float32 for float32 labels, else float64."""
     return xp.float32 if X.dtype == xp.float32 else xp.float64
 
 
 def _numbered(X: Checked, Y: Checked) -> list[tuple[Any, Any]]:
-    """The columns of X and Y; text and objects as numbers, which compare much faster."""
+    """The columns of X and Y; text and objects become numbers, which compare faster."""
     if not isinstance(X, np.ndarray) or X.dtype.kind not in "OUS":
         return columns(X, Y)
     numbers: dict[Any, int] = {}
     Y = X if Y is None else Y
     try:
         A, B = ([numbers.setdefault(v, len(numbers)) for v in Z.ravel().tolist()] for Z in (X, Y))
-    except TypeError:  # labels without a hash
+    except TypeError:  # unhashable labels
         return columns(X, Y)
     return columns(np.reshape(A, X.shape), np.reshape(B, Y.shape))
 
 
 class _Labels(Kernel):
-    """Kernels that only use whether labels are equal."""
+    """Kernels that depend only on whether labels are equal."""
 
     domain = Categories()
     abilities = ("gradient_theta",)
@@ -63,9 +63,9 @@ class Delta(_Labels):
 
     Notes
     -----
-    Rows of labels of any type with equality, strings included; a plain sequence is one column. The matrix of distinct
-    rows is the identity, so it is strictly positive definite. Results are float64, or float32 for float32 labels.
-    A matrix costs O(nmd).
+    Rows of labels of any type with equality, including strings; a plain sequence is one column. Strictly positive
+    definite: the matrix of distinct rows is the identity. Results are float64, or float32 for float32 labels. A matrix
+    costs O(nmd).
 
     References
     ----------
@@ -93,9 +93,9 @@ class Hamming(_Labels):
 
     Notes
     -----
-    One minus the relative Hamming distance. The mean of the Delta kernels of the columns, so positive definite,
-    strictly for d = 1 alone; its space holds the additive functions Σ_k f_k(x_k). For interactions take powers or
-    ``Hamming().exp()``. Rows of labels of any type with equality, strings included; a plain sequence is one column.
+    One minus the relative Hamming distance. The mean of the columns' Delta kernels, so positive definite, and strictly
+    so only for d = 1. Its space contains the additive functions Σ_k f_k(x_k); for interactions use powers or
+    ``Hamming().exp()``. Rows of labels of any type with equality, including strings; a plain sequence is one column.
     Results are float64, or float32 for float32 labels. A matrix costs O(nmd).
 
     References
@@ -121,7 +121,7 @@ class Hamming(_Labels):
 
 
 class Levels(Vectors):
-    """Rows of ordered levels 0, …, n_levels − 1, as numbers."""
+    """Rows of ordered levels 0, …, n_levels − 1 as numbers."""
 
     def __init__(self, n_levels: int):
         super().__init__(lower=0.0, upper=float(n_levels - 1))
@@ -153,18 +153,18 @@ class Ordinal(SumOverCoordinates):
     Parameters
     ----------
     n_levels : int >= 2
-        R, the number of levels of every column. Raising it makes neighbouring levels more alike.
+        R, the number of levels of every column. Raising it makes adjacent levels more similar.
 
     Notes
     -----
     R − |x − y| is the length of [x, x + R] ∩ [y, y + R], an inner product of indicator functions: positive definite.
-    For d = 1 strictly: on the gap between the smallest level and the next only one indicator is not 0, so its
-    coefficient vanishes, and so on. For d > 1, weights +, −, −, + on the corners of a rectangle annihilate it. Columns
-    with different numbers of levels: ``Ordinal(3).on(0) + Ordinal(5).on(1)``. A matrix costs O(nmd).
+    Strictly so for d = 1: between the smallest level and the next, only one indicator is non-zero, so its coefficient
+    vanishes; then likewise for the others. For d > 1, weights +, −, −, + on the corners of a rectangle annihilate k.
+    For columns with different numbers of levels, use ``Ordinal(3).on(0) + Ordinal(5).on(1)``. A matrix costs O(nmd).
 
     References
     ----------
-    Gower, *A general coefficient of similarity and some of its properties* (1971), with R − 1 for R.
+    Gower, *A general coefficient of similarity and some of its properties* (1971), with R − 1 in place of R.
 
     Examples
     --------

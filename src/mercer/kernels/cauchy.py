@@ -23,14 +23,14 @@ class Cauchy(Integrable):
     Parameters
     ----------
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        Distance at which the kernel has fallen to one half; larger is smoother. A word is replaced by its value on the
+        Distance at which the kernel falls to one half; larger is smoother. A string is replaced by its value on the
         training data.
 
     Notes
     -----
     Strictly positive definite in every dimension: a mixture of Gaussian kernels with exponentially distributed inverse
-    squared lengthscale, and `RationalQuadratic` with α = 1 and lengthscale ℓ/√2. Integrable for d = 1 only. A matrix
-    costs O(nmd) without any exponential.
+    squared lengthscales, and `RationalQuadratic` with α = 1 and lengthscale ℓ/√2. Integrable only for d = 1. A matrix
+    costs O(nmd), without exponentials.
 
     References
     ----------
@@ -67,6 +67,6 @@ class Cauchy(Integrable):
         return rng.standard_cauchy(size=(n, dimension))
 
     def spectral_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
-        """n frequencies: Gaussian ones with exponentially distributed variance of mean 2."""
+        """n Gaussian frequencies with exponentially distributed variances of mean 2."""
         variance = rng.exponential(2.0, size=(n, 1))
         return self.frequencies(np.sqrt(variance) * rng.normal(size=(n, dimension)))

@@ -24,7 +24,7 @@ class Constant(Kernel):
     Parameters
     ----------
     value : float >= 0
-        c. Its space holds the constant functions, with ‖f‖² = f²/c.
+        c. The space contains the constant functions, with ‖f‖² = f²/c.
 
     References
     ----------
@@ -77,12 +77,12 @@ class White(Kernel):
     Parameters
     ----------
     variance : float > 0
-        v. Adding it to a kernel makes the Gram matrix of distinct points strictly definite.
+        v. Adding White makes the Gram matrix of distinct points strictly positive definite.
 
     Notes
     -----
-    A pure function of its arguments: equal rows of X and Y give v wherever they stand. (scikit-learn's ``WhiteKernel``
-    gives the identity for ``k(X)``, also for repeated rows, and 0 for every ``k(X, Y)``.)
+    A pure function of its arguments: equal rows of X and Y give v wherever they occur. (scikit-learn's ``WhiteKernel``
+    gives the identity for ``k(X)``, even with repeated rows, and 0 for every ``k(X, Y)``.)
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Spectrum corrections: positive definite kernels from kernels that are not, on a sample and on new points."""
+"""Spectrum corrections: positive definite kernels from others, on a sample and on new points."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _symmetric(K: Array) -> np.ndarray:
 
 
 class Corrected(Unary):
-    """Base of the corrections: the kernel, the sample on which its spectrum is known, and what follows from it."""
+    """Base class of the corrections: a kernel, the sample that gives its spectrum, and quantities derived from it."""
 
     def __init__(self, kernel: Kernel, X: Checked = None):
         self.kernel, self.X = kernel, X
@@ -54,7 +54,7 @@ class Corrected(Unary):
         return sample
 
     def _known(self) -> Any:
-        """What `_derive` makes of the sample, computed once for all tiles of a large matrix."""
+        """The result of `_derive`, computed once for all tiles of a large matrix."""
         sample = self._sample()
         known, kernel, found = self.__dict__.get("_derived", (None,) * 3)
         if known is not sample or kernel != self.kernel:
@@ -66,7 +66,7 @@ class Corrected(Unary):
         raise NotImplementedError
 
     def _members(self, A: Array) -> Any:
-        """A; for training samples given by their numbers (a precomputed matrix), their rows."""
+        """A; for training samples given by index (a precomputed matrix), their rows."""
         return self.domain.take(self._sample(), A) if self.domain.precomputed and len(A.shape) == 1 else A
 
     @classmethod
@@ -80,22 +80,22 @@ class Projected(Corrected):
 
     proven = PD
     definiteness_in = Kernel.definiteness_in  # whatever the inner kernel is
-    tile = Kernel.tile  # not that of the inner kernel: a block costs a product of features
-    prepares = True  # each member needs its row of values over the sample once
+    tile = Kernel.tile  # not the inner kernel's: a block costs a product of features
+    prepares = True  # each member needs its row of values against the sample once
 
     def _weights(self, precision: float) -> np.ndarray | None:
-        """W, for values of k of that precision; None for the identity."""
+        """W for kernel values of this precision; None for the identity."""
         return None
 
     def features(self, A: Checked) -> Any:
-        """φ(x) = Wᵀk(S, x), with a column for each eigenvalue that counts."""
+        """φ(x) = Wᵀk(S, x) for each row; a column per eigenvalue kept."""
         A, sample = self._members(A), self._sample()
         centres = self.domain.centres(sample)
         if self.domain.precomputed:
             if A.shape[1] != len(sample):
                 raise ValueError(
                     f"{where(self)}: X has {A.shape[1]} columns, but the spectrum is that of {len(sample)} samples; "
-                    "give rows of kernel values against these."
+                    "give rows of kernel values against those samples."
                 )
         else:
             centres = in_type_of(A, centres)
@@ -114,7 +114,7 @@ class Projected(Corrected):
 
     @property
     def provides(self) -> frozenset[str]:
-        # a function of a precomputed kernel keeps the numbers of its points, and numbers have no features
+        # a function of a precomputed kernel keeps the indices of its points, and indices have no features
         return frozenset() if self.domain.precomputed else frozenset({"feature_map"})
 
     def points(self, X: Checked, beside: Any = None) -> Points:
@@ -139,19 +139,19 @@ class Decomposed(Projected):
         return values, vectors, eps(K)
 
     def _kept(self, values: np.ndarray) -> np.ndarray:
-        """Which eigenvalues, among those above rounding, have features."""
+        """Mask of the eigenvalues to keep, apart from rounding errors."""
         return np.ones_like(values, dtype=bool)
 
     def _significant(self, precision: float) -> tuple[np.ndarray, np.ndarray]:
-        """The eigenvalues with features, for values of k of that precision, and their eigenvectors."""
+        """The eigenvalues kept, for kernel values of this precision, and their eigenvectors."""
         values, vectors, own = self._known()
-        # values may be more precise than those of the sample, but the spectrum is not
+        # values may be more precise than those on the sample, but the spectrum is not
         floor = len(values) * max(precision, own) * np.abs(values).max()
         kept = np.flatnonzero((np.abs(values) > floor) & self._kept(values))
         if not len(kept):
             raise ValueError(
                 f"{where(self)}: the eigenvalues of {self.kernel} on the sample lie in [{values[0]:.3g}, "
-                f"{values[-1]:.3g}], and none of them remains; use another correction."
+                f"{values[-1]:.3g}], and none of them is kept; use another correction."
             )
         kept = kept[np.argsort(-np.abs(values[kept]))][: self.rank]
         return values[kept], vectors[:, kept]
@@ -170,7 +170,7 @@ class Decomposed(Projected):
 
 
 class _FeaturePoints(Points):
-    """Members held as their features."""
+    """Members stored as their features."""
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -188,30 +188,30 @@ class Clipped(Decomposed):
 
     .. math:: \tilde k(x, y) = k(x, S)\, U_+ \Lambda_+^{-1} U_+^\top k(S, y), \qquad k(S, S) = U \Lambda U^\top
 
-    On the sample S the matrix is :math:`U \max(\Lambda, 0) U^\top`, the positive semidefinite one nearest to
+    On the sample S, the matrix is :math:`U \max(\Lambda, 0) U^\top`, the positive semidefinite matrix nearest to
     :math:`k(S, S)` in the Frobenius norm.
 
     Parameters
     ----------
     kernel : Kernel
-        Any symmetric one: INDEFINITE, conditionally definite or of unknown definiteness.
+        Any symmetric kernel: INDEFINITE, conditionally definite or of unknown definiteness.
     X : collection, optional
-        S. Without one it is filled in by `resolve`, which estimators call with their training samples. Fewer samples
-        than those for training cost less; see below for `rank` then.
+        S. If omitted, `resolve` fills it in; estimators call that with their training samples. A subset of the training
+        samples costs less; then see the Notes on `rank`.
     rank : int >= 1, optional
-        How many eigenvalues to keep, the largest; all that are more than rounding otherwise.
+        Number of largest eigenvalues to keep; by default, all those above rounding error.
 
     Notes
     -----
-    Positive definite everywhere, with one feature for each eigenvalue kept; of a kernel that is positive definite
-    already it is the projection onto the functions of S, equal to k on S.
+    Positive definite everywhere, with one feature per eigenvalue kept. If k is already positive definite, the result is
+    its projection onto the span of k(s, ·), s in S, and equals k on S.
 
     A feature is :math:`u^\top k(S, x) / \sqrt\lambda`, at most :math:`\sqrt{k(x, x)}` for a positive definite kernel.
-    For others nothing bounds it outside S, and small eigenvalues may count most. Between a new point and one of S they
-    cancel, so that machines fitted on S do not suffer. Values between two points outside S do: lower `rank` there.
+    For other kernels it is unbounded outside S, and small eigenvalues may dominate. They cancel between a new point
+    and a point of S, so machines fitted on S are unaffected. For values between two points outside S, lower `rank`.
 
-    The spectrum is that of S as it is: weights of samples do not enter, and a sample that is there twice changes it.
-    O(m³) once for m samples in S, m values of k for each new point.
+    The spectrum is that of S as given: sample weights do not enter, and repeated samples change it. Costs O(m³) once
+    for m samples in S, and m values of k per new point.
 
     References
     ----------
@@ -237,22 +237,22 @@ class Flipped(Decomposed):
 
     .. math:: \tilde k(x, y) = k(x, S)\, U |\Lambda|^{-1} U^\top k(S, y), \qquad k(S, S) = U \Lambda U^\top
 
-    On the sample S the matrix is :math:`U |\Lambda| U^\top`: the inner product of the Hilbert space that goes with the
-    Kreĭn space of k. `KreinSVC` is the support vector machine in it, written as a function in the space of k.
+    On the sample S, the matrix is :math:`U |\Lambda| U^\top`: the inner product of the Hilbert space associated with
+    the Kreĭn space of k. `KreinSVC` is the support vector machine there, written as a function in the space of k.
 
     Parameters
     ----------
     kernel : Kernel
-        Any symmetric one.
+        Any symmetric kernel.
     X : collection, optional
         S; as in `Clipped`.
     rank : int >= 1, optional
-        How many eigenvalues to keep, the largest in magnitude; all that are more than rounding otherwise.
+        Number of eigenvalues of largest magnitude to keep; by default, all those above rounding error.
 
     Notes
     -----
-    Positive definite everywhere; costs, and values outside S, as in `Clipped`. Where negative eigenvalues carry
-    structure, and not only noise, this keeps it.
+    Positive definite everywhere; costs, and values outside S, as in `Clipped`. Use it if negative eigenvalues carry
+    structure and not only noise.
 
     References
     ----------
@@ -271,24 +271,24 @@ class Flipped(Decomposed):
 
 @register
 class Squared(Projected):
-    r"""The inner product of the values of a kernel against a sample.
+    r"""The inner product of a kernel's values against a sample.
 
     .. math:: \tilde k(x, y) = \sum_{s \in S} k(x, s)\, k(s, y)
 
-    On the sample S the matrix is :math:`U \Lambda^2 U^\top` for :math:`k(S, S) = U \Lambda U^\top`: values against S
-    are taken as the features.
+    On the sample S, the matrix is :math:`U \Lambda^2 U^\top` for :math:`k(S, S) = U \Lambda U^\top`: values against S
+    serve as features.
 
     Parameters
     ----------
     kernel : Kernel
-        Any symmetric one.
+        Any symmetric kernel.
     X : collection, optional
-        S; without one it is filled in by `resolve`. Some of the training samples suffice.
+        S; if omitted, `resolve` fills it in. A subset of the training samples is enough.
 
     Notes
     -----
-    Positive definite everywhere, and the only correction without a decomposition. Squares widen the spectrum: small
-    eigenvalues all but vanish beside large ones.
+    Positive definite everywhere, and the only correction without an eigendecomposition. Squaring widens the spectrum:
+    small eigenvalues all but vanish.
 
     References
     ----------
@@ -307,27 +307,27 @@ class Squared(Projected):
 
 @register
 class Shifted(Corrected):
-    r"""A kernel with a constant added on its diagonal, which makes it positive definite on a sample.
+    r"""A kernel with a constant added to its diagonal to make it positive definite on a sample.
 
     .. math:: \tilde k(x, y) = k(x, y) + c\,[x = y], \qquad c = \max(0, -\lambda_{\min}(k(S, S)))
 
-    On the sample S, without repetitions, the matrix is :math:`U (\Lambda + c) U^\top`; values between different points
-    stay as they are.
+    On the sample S, without repetitions, the matrix is :math:`U (\Lambda + c) U^\top`; values between distinct points
+    do not change.
 
     Parameters
     ----------
     kernel : Kernel
-        Any symmetric one.
+        Any symmetric kernel.
     X : collection, optional
-        S; without one it is filled in by `resolve`.
+        S; if omitted, `resolve` fills it in.
 
     Notes
     -----
-    Positive definite on S; on other points there is no proof, and the definiteness is UNKNOWN unless k is PD. Points
-    are equal by content (numbers, strings, graphs, …). With :math:`P` the matrix that repeats members of S, repeated
-    ones have the matrix :math:`P(K + cI)P^\top`, which is positive semidefinite as well; c is that of the different
-    ones, so that repetitions change nothing. O(m³) once for m samples in S; a machine that is fitted with c on the
-    diagonal is the one of k with c more of ridge (`KernelRidge` with ``alpha + c``).
+    Positive definite on S; elsewhere nothing is proven, and the definiteness is UNKNOWN unless k is PD. Points are
+    equal if their content is (numbers, strings, graphs, …). If :math:`P` repeats members of S, their matrix is
+    :math:`P(K + cI)P^\top`, which is also positive semidefinite; c depends only on the distinct members, so that
+    repetitions change nothing. Costs O(m³) once for m samples in S. A machine fitted with c on the diagonal equals that
+    of k with a ridge larger by c (`KernelRidge` with ``alpha + c``).
 
     References
     ----------
@@ -345,7 +345,7 @@ class Shifted(Corrected):
 
     @property
     def shift(self) -> float:
-        """c."""
+        """The constant c."""
         return self._known()
 
     def _derive(self, sample: Any) -> float:

@@ -15,8 +15,8 @@ from .features import Explicit
 
 
 def directions(X: Checked) -> tuple[Any, Any]:
-    """x/‖x‖ (0 for x = 0) and ‖x‖ for each row, dense or CSR; rows are first divided by their largest entry, so that no
-    square over- or underflows.
+    """x/‖x‖ (0 for x = 0) and ‖x‖ for each row, dense or CSR; rows are first divided by their largest entry, so that
+    squares neither overflow nor underflow.
     """
     xp = namespace(X)
     largest = abs(X).max(axis=1).toarray().ravel() if is_sparse(X) else xp.max(xp.abs(X), axis=1)
@@ -42,9 +42,9 @@ class Cosine(Explicit):
 
     Notes
     -----
-    The linear kernel after projection on the unit sphere: positive definite, not strictly (rank at most d, and a vector
-    and its multiples are one point). Zero vectors have no direction and are refused. (scikit-learn's
-    ``cosine_similarity`` gives them similarity 0.) A matrix costs O(nmd); a CSR matrix stays sparse.
+    The linear kernel after projection onto the unit sphere: positive definite, but not strictly (the rank is at most d,
+    and positive multiples of a vector coincide). Zero vectors have no direction and are rejected. (scikit-learn's
+    ``cosine_similarity`` gives them 0.) A matrix costs O(nmd); a CSR matrix stays sparse.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""A kernel bent along a point cloud: what makes every method semi-supervised."""
+"""Kernels deformed along a point cloud, which make any method semi-supervised."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _ONCE = RLock()  # one thread computes the factor, the others wait
 
 @register
 class Deformed(Unary):
-    r"""The kernel of the space with a further penalty on how a function varies along a graph on a point cloud.
+    r"""The kernel of the space with an extra penalty on variation along a graph on a point cloud.
 
     .. math:: \|f\|_{\tilde H}^2 = \|f\|_H^2 + f(P)^\top M f(P), \quad M = \gamma L^p
               \qquad\Longrightarrow\qquad
               \tilde k(x, z) = k(x, z) - k(x, P) (I + M K_{PP})^{-1} M\, k(P, z)
 
-    with P the points, labelled or not, and L the Laplacian of a graph that links near ones. The space holds the same
-    functions; those that change between linked points have become longer. Any method with this kernel is the method
-    with the further penalty: `KernelRidge` is then Laplacian ridge regression, `SVC` the Laplacian support vector
+    where P are the points, labelled or not, and L is the Laplacian of a graph that links nearby points. The space
+    contains the same functions, but those that change between linked points have a larger norm. Any method with this
+    kernel gains the penalty: `KernelRidge` becomes Laplacian ridge regression, `SVC` the Laplacian support vector
     machine.
 
     Parameters
@@ -43,28 +43,28 @@ class Deformed(Unary):
     kernel : Kernel
         k, positive definite.
     X : collection, optional
-        The points P. None takes the samples of `fit`.
+        The points P. None: the samples passed to `fit`.
     graph : int >= 1, "connected", Kernel, or array or sparse array of shape (n_points, n_points)
-        A number of neighbours: links of weight 1 between points if one is among the nearest of the other, in the
-        kernel's metric; more make the graph denser. "connected": all links up to the shortest length at which the
-        graph is connected. A Kernel with values >= 0: weights between all points. A matrix: weights >= 0, symmetric.
+        A number of neighbours: points are linked with weight 1 if one is among the nearest of the other, in the
+        kernel's metric. "connected": all links up to the shortest length that connects the graph. A Kernel with
+        values >= 0: weights between all points. A matrix: symmetric weights >= 0.
     weight : float >= 0
-        γ, in units of 1 / k(x, x). Larger makes functions follow the graph more closely; 0 leaves k.
+        γ, in units of 1 / k(x, x). Larger makes functions follow the graph more closely; 0 gives k.
     power : int >= 1
-        p. Larger penalises functions that vary slowly along the graph less, and others more.
+        p. Larger penalises slow variation along the graph less, and fast variation more.
     laplacian : {"normalized", "unnormalized"}
-        L: :math:`I - D^{-1/2} W D^{-1/2}`, with eigenvalues in [0, 2] whatever the weights W, or D − W.
+        L: :math:`I - D^{-1/2} W D^{-1/2}`, with eigenvalues in [0, 2] for any weights W, or D − W.
 
     Notes
     -----
     The factor of :math:`(I + M K)^{-1} M = G^\top G` is computed once, O(n³) for n points; each value then costs O(n)
     and each new point O(n²). With M = BBᵀ, G = C⁻¹Bᵀ and CCᵀ = I + BᵀKB, which is symmetric and never singular,
-    though M is: L is constant on parts of the graph without links. Neither L nor its powers are made dense; for even p
-    B is a power of L, for odd p also a pivoted Cholesky factor.
+    although M is: L has a null vector for each connected component of the graph. For even p, B is a power of L; for
+    odd p, a power of L times a pivoted Cholesky factor of L.
 
-    k − k̃ is positive definite: values k̃(x, x) shrink as γ grows, most for points with many links, and errors want a
-    larger weight (C, 1/alpha) than with k. With a few labels and an offset, prefer ``Deformed(…).normalized()``: an
-    offset half way between two labels is one-sided where their k̃(x, x) differ greatly.
+    k − k̃ is positive definite: k̃(x, x) shrinks as γ grows, most at points with many links, so regularise less (larger
+    C, smaller alpha) than with k. With few labels and an intercept, prefer ``Deformed(…).normalized()``: an intercept
+    half way between two labels is biased to one side if their k̃(x, x) differ greatly.
 
     References
     ----------
@@ -83,8 +83,8 @@ class Deformed(Unary):
     array([[0.99, 0.06]])
     """
 
-    tile = Kernel.tile  # not that of the inner kernel: a block costs a product with the factor
-    prepares = True  # each member needs its row of values over the points once
+    tile = Kernel.tile  # not the inner kernel's: a block costs a product with the factor
+    prepares = True  # each member needs its row of values against the points once
     rules = {"weight": NOT_NEGATIVE, "power": FROM_ONE, "laplacian": ("normalized", "unnormalized")}
 
     def __init__(
@@ -103,7 +103,7 @@ class Deformed(Unary):
         super().validate()
         if self.kernel.domain.precomputed:
             raise TypeError(
-                f"{where(self)}: the points of {self.kernel} are numbers only; use FiniteDomain(K), on 0, …, n − 1."
+                f"{where(self)}: the points of {self.kernel} are only indices; use FiniteDomain(K), on 0, …, n − 1."
             )
         if self.X is None:
             raise ValueError(f"{where(self)}: X = None is filled in by fit; elsewhere give the points.")
@@ -111,12 +111,12 @@ class Deformed(Unary):
             check_rule(self, "graph", self.graph)
 
     def resolve(self, X: Checked) -> Self:
-        """A clone with X as points where there are none, and data-driven values of k found on the points."""
+        """A clone with X as points if there are none, and data-driven parameters of k set on the points."""
         points = self.domain.check(X if self.X is None else self.X, self)
         copy = type(self)(**self.get_params(deep=False) | {"kernel": self.kernel.resolve(points), "X": points})
         if self.X is not None and copy.kernel == self.kernel:
             self.validate()
-            copy._known = copy._sources(), *self._cloud()  # also kept here, for further fits with this kernel
+            copy._known = copy._sources(), *self._cloud()  # also kept on self, for further fits with this kernel
         return copy
 
     # ---- the point cloud
@@ -131,7 +131,7 @@ class Deformed(Unary):
         return self._known[1:]
 
     def _sources(self) -> dict[str, Any]:
-        """The parameters that determine the factor; copies of kernels, whose parameters may change later."""
+        """The parameters that determine the factor; kernels are copied, as they may change later."""
         given = self.get_params(deep=False)
         return {name: clone(value) if is_kernel(value) else value for name, value in given.items()}
 
@@ -145,7 +145,7 @@ class Deformed(Unary):
         claim = self.kernel.definiteness_in(self.domain.dimension(points))
         if not claim.is_pd and claim.kind != "UNKNOWN":
             raise ValueError(
-                f"{where(self)}: {self.kernel} is {claim} and has no norm to add to; choose a positive definite kernel."
+                f"{where(self)}: {self.kernel} is {claim}, so it defines no norm; choose a positive definite kernel."
                 f"{remedies(claim)}"
             )
         L = csgraph.laplacian(self._weights(points), normed=self.laplacian == "normalized")
@@ -155,11 +155,11 @@ class Deformed(Unary):
         B = np.sqrt(float(self.weight)) * (B.toarray() if is_sparse(B) else B)
         K = host(bind(self.kernel, points).dense())
         largest, precision = float(np.abs(K).max()), np.finfo(K.dtype).eps
-        # k̃(x, x) may be as small as 1 / Mₓₓ, and is a difference of values of the size of k(x, x)
+        # k̃(x, x) may be as small as 1 / Mₓₓ, and is a difference of values as large as k(x, x)
         if largest * np.sum(B * B, axis=1).max() * precision > 0.01:
             raise ValueError(
                 f"{where(self)}: weight = {self.weight:g} with values of {self.kernel} up to {largest:.3g} leaves no "
-                f"digits in {K.dtype}; lower weight, or take kernel.normalized(), or points in double precision."
+                f"accuracy in {K.dtype}; lower weight, use kernel.normalized(), or give points in double precision."
             )
         C = B.T @ (K.astype(np.float64) @ B)
         C[np.diag_indices_from(C)] += 1
@@ -167,13 +167,13 @@ class Deformed(Unary):
             root = cholesky((C + C.T) / 2, lower=True, overwrite_a=True)
         except LinAlgError:
             raise IndefiniteError(
-                f"{where(self)}: {self.kernel} is not positive definite on the points and has no norm to add to. "
+                f"{where(self)}: {self.kernel} is not positive definite on the points, so it defines no norm. "
                 f"{REMEDIES}"
             ) from None
         return solve_triangular(root, B.T, lower=True)
 
     def _weights(self, points: Checked) -> Any:
-        """The weights of the links as a matrix, sparse unless they are given for all pairs."""
+        """The matrix of link weights, sparse unless given for all pairs."""
         if not is_kernel(self.graph) and not _is_matrix(self.graph):
             W = links(self.kernel, points, self.graph)
             W.data = np.ones_like(W.data)
@@ -192,7 +192,7 @@ class Deformed(Unary):
         points, G = self._cloud()
         K = self.kernel.evaluate(A, in_type_of(A, points))
         xp = namespace(K)
-        # `like` would copy, which is slow for few points
+        # `like` would copy, which is slow with few points
         return K @ xp.matrix_transpose(np.asarray(G, dtype=K.dtype) if is_numpy(xp) else like(G, K))
 
     def evaluate(self, X: Checked, Y: Checked = None) -> Any:
@@ -222,7 +222,7 @@ class Deformed(Unary):
 
 
 class _Held(Points):
-    """A collection with its images, so that a value costs one inner product more than that of k."""
+    """A collection with its images, so that a value costs one more inner product than in k."""
 
     def __init__(self, kernel: Evaluable, inner: Points, image: Any):
         self.kernel, self.inner, self.image, self.batch = kernel, inner, image, inner.batch
@@ -246,13 +246,13 @@ def deformed(
     power: int = 1,
     laplacian: str = "normalized",
 ) -> Deformed:
-    """The kernel bent along a cloud of points, labelled or not: every method with it is semi-supervised.
+    """Deform a kernel along a cloud of points, labelled or not: any method with it is semi-supervised.
 
     Parameters
     ----------
     kernel : Kernel, name or expression
     X_unlabelled : collection, optional
-        The points; those that have labels belong to them as well. None takes the samples of `fit`.
+        The points, including those with labels. None: the samples passed to `fit`.
     graph, weight, power, laplacian
         As in `mercer.kernels.Deformed`.
 
@@ -282,7 +282,7 @@ def _is_matrix(graph: Any) -> bool:
 
 
 def _semidefinite_factor(L: np.ndarray) -> np.ndarray:
-    """B with L = BBᵀ, of as many columns as the rank of L."""
+    """B with L = BBᵀ, with as many columns as the rank of L."""
     factor, pivots, rank, _ = dpstrf(L, lower=1)
     B = np.zeros((len(L), rank))
     B[pivots - 1] = np.tril(factor)[:, :rank]

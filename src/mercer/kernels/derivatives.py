@@ -1,15 +1,15 @@
-r"""The chain rule for kernels that are made from kernels: forwards, and backwards through a function of the matrix.
+r"""The chain rule for composite kernels: forward mode, and reverse mode through a function of the matrix.
 
-A kernel made from others writes `links`, its parts with the derivatives of its values in theirs, and `bends`, the
-second derivatives. Its own derivatives follow, in x, y and the parameters.
+A composite kernel defines `links`, its parts with the derivatives of its values with respect to theirs, and `bends`,
+the second derivatives. Its derivatives with respect to x, y and the parameters follow.
 
-Backwards, a criterion T of the kernel matrix has the derivatives E = ∂T/∂K, and those in the parameters are
+In reverse mode, a function T of the kernel matrix has the derivatives E = ∂T/∂K, and with respect to the parameters
 
 .. math:: \frac{\partial T}{\partial \theta} = \sum_{ij} E_{ij} \frac{\partial k(x_i, x_j)}{\partial \theta}.
 
-E is handed down to the parts, and a radial kernel with one lengthscale for each of d features contracts it by matrix
-products, in O(n²d) with n × n matrices. So the derivatives of shape n × n × d are formed for no composite, and for
-other kernels a few rows at a time.
+E is passed down to the parts, and a radial kernel with one lengthscale for each of d features contracts it by matrix
+products, in O(n²d) with (n, n) matrices. Derivatives of shape (n, n, d) are never formed for composites, and only a
+few rows at a time for other kernels.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ BLOCK = 1 << 20  # entries of E at a time
 
 
 class Link:
-    """A part of a kernel at the collections that it sees, and ∂k/∂(its values): a matrix, a number, or None for 1.
+    """A part of a kernel with its inputs X and Y, and ∂k/∂(its values): a matrix, a number, or None for 1.
 
-    `prefix` begins the names of its parameters in the whole; `values` are its matrix.
+    `prefix` starts the names of its parameters in the composite; `values` is its matrix.
     """
 
     def __init__(self, prefix: str, kernel: Kernel, X: Checked, Y: Checked, weight: Any = None, values: Any = None):
@@ -48,18 +48,18 @@ class Link:
 class Chained(Kernel):
     """A kernel whose derivatives follow from those of its parts by the chain rule."""
 
-    own: ClassVar[tuple[str, ...]] = ()  # its parameters beside those of the parts
+    own: ClassVar[tuple[str, ...]] = ()  # parameters other than those of the parts
 
     def links(self, X: Checked, Y: Checked, K: Array = None) -> Sequence[Link]:
-        """The parts; K is the matrix of this kernel, where it is known."""
+        """The parts; K is the matrix of this kernel, if known."""
         raise NotImplementedError
 
     def bends(self, links: Sequence[Link]) -> list[tuple[int, int, Any]]:
-        """(i, j, ∂²k/∂(value of i)∂(value of j)) for the parts i and j where that is not 0."""
+        """(i, j, ∂²k/∂(value of i)∂(value of j)) for the parts i and j where this is not 0."""
         return []
 
     def d_own(self, name: str, links: Sequence[Link]) -> Any:
-        """∂k/∂θ for one of its own parameters."""
+        """∂k/∂θ for a parameter in `own`."""
         raise NotImplementedError
 
     def d_x(self, X: Checked, Y: Checked) -> Any:
@@ -96,7 +96,7 @@ class Chained(Kernel):
 def renamed(
     prefix: str, part: Kernel, X: Checked, Y: Checked, E: Array, wanted: Names, K: Matrix = None
 ) -> dict[str, Any]:
-    """`Kernel.adjoint` of a part, by the names that its parameters have in the whole."""
+    """`Kernel.adjoint` of a part, keyed by the names of its parameters in the composite."""
     inside = None if wanted is None else frozenset(n.removeprefix(prefix) for n in wanted if n.startswith(prefix))
     return {prefix + name: g for name, g in part.adjoint(X, Y, E, inside, K).items()}
 
@@ -110,14 +110,14 @@ def times(factor: Any, G: Array) -> Any:
 
 
 def _exchanged(G: Array) -> Any:
-    """The derivative in y from the derivative in x of the exchanged arguments: (m, n, d) → (n, m, d)."""
+    """The derivative in y from the derivative in x with swapped arguments: (m, n, d) → (n, m, d)."""
     return namespace(G).permute_dims(G, (1, 0, 2))
 
 
 def contract(kernel: Kernel, X: Checked, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
-    """Σᵢⱼ Eᵢⱼ ∂k(xᵢ, xⱼ)/∂θ for each parameter, or the `wanted` ones alone; an array for an array of parameters.
+    """Σᵢⱼ Eᵢⱼ ∂k(xᵢ, xⱼ)/∂θ for each parameter, or only the `wanted` ones; an array for an array-valued parameter.
 
-    K is the matrix of the kernel, where it is known.
+    K is the kernel matrix, if known.
 
     Examples
     --------
@@ -135,5 +135,5 @@ def contract(kernel: Kernel, X: Checked, E: np.ndarray, wanted: Names = None, K:
         return kernel.adjoint(take(X, rows[i]), X, E[rows[i]], wanted, None if K is None else K[rows[i]])
 
     parts = _threads.collect(len(rows), work)
-    names = dict.fromkeys(name for part in parts for name in part)  # some rows of a table may miss a column
+    names = dict.fromkeys(name for part in parts for name in part)  # a column may be missing in some rows of a table
     return {name: sum(part[name] for part in parts if name in part) for name in names}

@@ -1,6 +1,6 @@
-"""Text ⇄ kernel: ``"0.5*gaussian(lengthscale=2) + linear"``. A tokenizer and a recursive descent, never `eval`.
+"""Text ⇄ kernel: ``"0.5*gaussian(lengthscale=2) + linear"``. A tokenizer and a recursive-descent parser, never `eval`.
 
-The grammar, loosest first; operators mean what they mean in Python::
+The grammar, lowest precedence first; operators mean the same as in Python::
 
     sum       product ("+" product)*
     product   signed (("*" | "@") signed)*
@@ -34,7 +34,7 @@ from .algebra import add, multiply, tensor
 
 __all__ = ["as_kernel", "parse", "to_text"]
 
-KernelLike: TypeAlias = Kernel | str | Function[..., Any] | dict[str, Any]  # what stands for a kernel
+KernelLike: TypeAlias = Kernel | str | Function[..., Any] | dict[str, Any]  # anything that specifies a kernel
 CLAIMS = {"PD": PD, "STRICTLY_PD": STRICTLY_PD, "INDEFINITE": INDEFINITE, "UNKNOWN": UNKNOWN}
 CONSTANTS = {"True": True, "False": False, "None": None, "inf": inf, **CLAIMS}
 MAKERS: dict[str, Function[..., Any]] = {"array": np.asarray, "CPD": CPD}
@@ -44,18 +44,18 @@ INDENT: dict[str, Any] = {"initial_indent": "    ", "subsequent_indent": "    ",
 
 
 def parse(text: str) -> Kernel:
-    """The kernel that a text describes.
+    """Parse a kernel expression.
 
     Parameters
     ----------
     text : str
-        Names of the registry in snake case with their parameters, ``+ * ** @``, numbers, ``.exp()``, ``.normalized()``,
-        ``.on(columns)``, ``.series(coefficients, radius=…)``; the module gives the grammar.
+        Kernel names in snake case with their parameters, ``+ * ** @``, numbers, ``.exp()``, ``.normalized()``,
+        ``.on(columns)``, ``.series(coefficients, radius=…)``. The module docstring gives the grammar.
 
     Raises
     ------
     ValueError
-        With the place in the text and what was expected there.
+        If the text is not a valid expression; the message shows the position and what was expected there.
 
     Examples
     --------
@@ -69,17 +69,17 @@ def parse(text: str) -> Kernel:
         ^
     """
     if not isinstance(text, str):
-        raise TypeError(f"parse: text is a {type(text).__name__}, expected a string.")
+        raise TypeError(f"parse: text is of type {type(text).__name__}; expected a string.")
     parser = _Parser(text)
     try:
         kernel = parser.sum()
     except RecursionError:
-        parser.fail("this is nested too deeply")
+        parser.fail("the expression is nested too deeply")
     if parser.token.kind != "end":
         parser.fail(f"expected an operator or the end, found {parser.found()}")
     if not is_kernel(kernel):
         parser.fail(
-            "a number or a value alone is no kernel; for a constant kernel write constant(value=2)", parser.tokens[0]
+            "a number or value alone is not a kernel; for a constant kernel write constant(value=2)", parser.tokens[0]
         )
     return kernel
 
@@ -103,7 +103,7 @@ TOKEN = re.compile(
 )
 
 
-# what scikit-learn calls some of our kernels, with other parameters
+# scikit-learn's names for some of our kernels, which there have different parameters
 OTHERS = {
     "rbf": "gaussian",
     "poly": "polynomial",
@@ -114,7 +114,7 @@ OTHERS = {
 
 
 class _Parser:
-    """One text, its tokens, and the place reached."""
+    """One text, its tokens, and the current position."""
 
     def __init__(self, text: str):
         self.text, self.at = text, 0
@@ -126,12 +126,12 @@ class _Parser:
                 start = position + len(text[position:]) - len(text[position:].lstrip())
                 stray = _Token("stray", text[start], start)
                 quote = stray.text in "\"'"
-                self.fail("this string does not end" if quote else f"cannot read {stray.text!r}", stray)
+                self.fail("unterminated string" if quote else f"unexpected character {stray.text!r}", stray)
             kind = str(match.lastgroup)
             self.tokens.append(_Token(kind, match[kind], match.start(kind)))
             position = match.end()
 
-    # ---- places and errors
+    # ---- positions and errors
 
     @property
     def token(self) -> _Token:
@@ -141,14 +141,14 @@ class _Parser:
         return "the end" if self.token.kind == "end" else repr(self.token.text)
 
     def fail(self, message: str, token: _Token | None = None, below: str = "") -> NoReturn:
-        """Raise with the line of the text, a caret under the token, and a note below."""
+        """Raise an error that shows the line of the text, a caret under the token, and a note below."""
         start = (token or self.token).start
         first = self.text.rfind("\n", 0, start) + 1
         line = self.text[first:].split("\n", 1)[0].replace("\t", " ")
         raise ValueError(f"kernel expression: {message}\n    {line}\n    {' ' * (start - first)}^{below}")
 
     def take(self, *texts: str) -> _Token | None:
-        """The next token, consumed, if it is one of these operators."""
+        """Consume and return the next token if it is one of these operators."""
         token = self.token
         if token.kind != "operator" or token.text not in texts:
             return None
@@ -166,7 +166,7 @@ class _Parser:
         while (token := self.take("+", "-")) is not None:
             if token.text == "-":
                 self.fail(
-                    "a difference of kernels is no kernel in general; write + -1*… for a negative multiple", token
+                    "a difference of kernels is generally not a kernel; write + -1*… for a negative multiple", token
                 )
             left = self.combine(left, self.product(), token)
         return left
@@ -178,7 +178,7 @@ class _Parser:
         return left
 
     def combine(self, left: Any, right: Any, token: _Token) -> Any:
-        """left + right, left * right or left @ right, as Python would."""
+        """left + right, left * right or left @ right, with Python's meaning."""
         for value in (left, right):
             if not is_kernel(value) and not is_number(value):
                 self.fail(f"{token.text} joins kernels and numbers, not {value_text(value)}", token)
@@ -198,7 +198,7 @@ class _Parser:
             return self.power()
         value = self.signed()
         if not is_number(value):
-            self.fail("a minus sign stands before numbers only; write -1*… for a negative multiple", minus)
+            self.fail("a minus sign applies to numbers only; write -1*… for a negative multiple", minus)
         return -value
 
     def power(self) -> Any:
@@ -211,7 +211,7 @@ class _Parser:
         place = self.token
         exponent = self.signed()
         if not is_number(exponent):
-            self.fail("expected a number as exponent", place)
+            self.fail("the exponent must be a number", place)
         return base**exponent
 
     def postfix(self) -> Any:
@@ -223,7 +223,7 @@ class _Parser:
             method = self.token
             if method.text in ("warp", "centered"):
                 self.fail(
-                    f".{method.text}() needs a Python object, which a text cannot hold; call it in Python", method
+                    f".{method.text}() needs a Python object, which text cannot express; call it in Python", method
                 )
             if method.text not in METHODS:
                 self.fail(f"expected one of {', '.join(METHODS)} after '.'{_hint(method.text, METHODS)}", method)
@@ -244,7 +244,7 @@ class _Parser:
         if token.kind == "name":
             return self.named(token)
         if token.kind == "object":
-            self.fail(f"{token.text} stands for a Python object, which a text cannot hold; build this kernel in Python")
+            self.fail(f"{token.text} is a Python object, which text cannot express; build this kernel in Python")
         if self.take("[") is not None:
             return self.items("]")[0]
         if self.take("(") is not None:
@@ -260,7 +260,7 @@ class _Parser:
         return int(token.text) if token.text.isdecimal() else float(token.text)
 
     def items(self, close: str) -> tuple[list[Any], int]:
-        """Values up to the closing bracket, and the number of commas between and after them."""
+        """The values up to the closing bracket, and the number of commas between and after them."""
         values: list[Any] = []
         commas = 0
         while self.take(close) is None:
@@ -278,13 +278,13 @@ class _Parser:
         if maker is None:
             near = _near(token.text, [*registry, *OPERATIONS, *MAKERS, *CONSTANTS])
             if token.text.lower() in OTHERS:
-                near = f", scikit-learn's; here it is {OTHERS[token.text.lower()]!r}"
+                near = f", from scikit-learn; here it is {OTHERS[token.text.lower()]!r}"
             listed = "" if near else f"\nThe kernels are\n{fill(', '.join(sorted(registry)), 100, **INDENT)}"
-            self.fail(f"unknown name {token.text!r}{near or '; it is none of the kernels below'}", token, listed)
+            self.fail(f"unknown name {token.text!r}{near or '; choose one of the kernels below'}", token, listed)
         return self.call(maker, token)
 
     def call(self, function: Function[..., Any], owner: _Token) -> Any:
-        """Read the arguments, if any, check them against the signature, and call."""
+        """Read the arguments, if any, check them against the signature, and call the function."""
         parameters = signature(function).parameters if function is not np.asarray else {"values": None}
         positional: list[Any] = []
         named: dict[str, Any] = {}
@@ -306,7 +306,7 @@ class _Parser:
                     named[start.text] = self.argument(owner)
                     continue
                 if named:
-                    self.fail("arguments without a name come before those with one", start)
+                    self.fail("positional arguments must come before named ones", start)
                 if len(positional) == len(parameters):
                     self.fail(
                         f"{owner.text} takes {len(parameters) or 'no'} argument{'s' * (len(parameters) != 1)}", start
@@ -335,7 +335,7 @@ class _Parser:
         if len(ends) == 1:
             return ends[0]
         if not all(v is None or isinstance(v, Integral) for v in ends):
-            self.fail("the ends of a slice are integers", owner)
+            self.fail("the bounds of a slice must be integers", owner)
         return slice(*ends)
 
 
@@ -352,7 +352,7 @@ def _hint(word: str, known: Any) -> str:
 
 
 def as_kernel(kernel: KernelLike, name: str = "kernel") -> Kernel:
-    """The kernel that an object, a text or a function k(x, y) stands for; errors call it by its `name`.
+    """Convert an expression or a function k(x, y) to a kernel; kernels pass through. `name` labels it in errors.
 
     Examples
     --------
@@ -365,12 +365,12 @@ def as_kernel(kernel: KernelLike, name: str = "kernel") -> Kernel:
         try:
             return parse(kernel)
         except ValueError as error:
-            attribute(error, name)  # "kernel" is there already
+            attribute(error, name)  # the message already contains "kernel"
             raise
     if isinstance(kernel, type):
         raise TypeError(f"{name} = {kernel.__name__} is a class; give an instance, {kernel.__name__}().")
     if callable(kernel):
         return registry["callable"](kernel)
     raise TypeError(
-        f'{name} = {kernel!r} must be a Kernel, a text such as "gaussian(lengthscale=2)", or a function k(x, y).'
+        f'{name} = {kernel!r} must be a Kernel, an expression such as "gaussian(lengthscale=2)", or a function k(x, y).'
     )

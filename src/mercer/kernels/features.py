@@ -1,4 +1,4 @@
-"""Kernels from explicit features, k(x, y) = ⟨φ(x), φ(y)⟩: the user's φ, eigenfunctions, Fourier modes, wavelets."""
+"""Kernels with explicit features, k(x, y) = ⟨φ(x), φ(y)⟩: a user's φ, eigenfunctions, Fourier modes, wavelets."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from ._definiteness import PD
 from ._parts import column_products
 
 HAAR = ("haar", "db1")
-DEPTH = 10  # wavelets are tabulated at the multiples of 2**-DEPTH, and linear in between
+DEPTH = 10  # wavelets are tabulated at multiples of 2**-DEPTH and interpolated linearly
 
 
 def _checked(values: Array, n: int, owner: object, function: Any) -> Any:
-    """What a user's function returned, as an (n, p) array of finite floating-point numbers; raises otherwise."""
+    """Check the output of a user's function and return it as an (n, p) array of finite floating-point numbers."""
     name = getattr(function, "__name__", repr(function))
     if not is_array(values) and not is_sparse(values):
         raise TypeError(
-            f"{where(owner)}: {name} returned a {type(values).__name__}; it must return an array of shape (n, p)."
+            f"{where(owner)}: {name} returned type {type(values).__name__}; it must return an array of shape (n, p)."
         )
     if len(values.shape) != 2 or values.shape[0] != n or values.shape[1] == 0:
         raise ValueError(
@@ -61,7 +61,7 @@ def _product(X: Checked) -> Any:
 
 
 class Explicit(Kernel):
-    """Base of the kernels that are given by their features."""
+    """Base class of kernels defined by their features."""
 
     proven = PD
     abilities: ClassVar[tuple[str, ...]] = ("feature_map",)
@@ -76,7 +76,7 @@ class Explicit(Kernel):
 
 
 class _Coordinatewise(Explicit):
-    """A product over coordinates of one kernel with features `modes` of a single coordinate."""
+    """A product over coordinates of one kernel, with features `modes` of a single coordinate."""
 
     def modes(self, x: Array) -> Any:
         """The (n, p) features of one column."""
@@ -102,20 +102,20 @@ class _Coordinatewise(Explicit):
 
 @register
 class Features(Explicit):
-    r"""Kernel of the user's own features.
+    r"""Kernel of a user-defined feature map.
 
     .. math:: k(x, y) = \langle f(x), f(y) \rangle
 
     Parameters
     ----------
     function : callable
-        Maps a whole collection of n samples, as it was given, to an (n, p) array or CSR matrix of finite numbers. A
-        named function (no lambda) keeps the kernel picklable.
+        f. Maps a collection of n samples, passed as given, to an (n, p) array or CSR matrix of finite numbers. A
+        named function (not a lambda) keeps the kernel picklable.
 
     Notes
     -----
-    Positive definite whatever f is. Its space is the functions wᵀf(x), with the smallest ‖w‖ as norm; a Gram matrix has
-    rank at most p and costs O(nmp).
+    Positive definite for any f. Its space consists of the functions wᵀf(x), with the smallest such ‖w‖ as norm; a Gram
+    matrix has rank at most p and costs O(nmp).
 
     References
     ----------
@@ -138,7 +138,7 @@ class Features(Explicit):
 
     def validate(self) -> None:
         if not callable(self.function):
-            raise TypeError(f"Features: function = {self.function!r} must be callable, and return an (n, p) array.")
+            raise TypeError(f"Features: function = {self.function!r} must be callable and return an (n, p) array.")
 
     def features(self, X: Checked) -> Any:
         return _checked(self.function(X), self.domain.size(X), self, self.function)
@@ -146,21 +146,21 @@ class Features(Explicit):
 
 @register
 class MercerSeries(Explicit):
-    r"""Kernel of a prescribed Mercer expansion.
+    r"""Kernel with a prescribed Mercer expansion.
 
     .. math:: k(x, y) = \sum_j \lambda_j \psi_j(x) \psi_j(y)
 
     Parameters
     ----------
     eigenvalues : sequence of float >= 0
-        λ. Raising λⱼ makes the direction ψⱼ cheaper: f = Σ cⱼψⱼ has ‖f‖² = Σ cⱼ²/λⱼ for linearly independent ψⱼ.
+        λ. Raising λⱼ penalises the component along ψⱼ less: ‖Σ cⱼψⱼ‖² = Σ cⱼ²/λⱼ for linearly independent ψⱼ.
     eigenfunctions : callable or list of callables
-        One function from a collection of n samples to the (n, p) array of ψⱼ(xᵢ), or p functions to n values each.
+        One function from a collection of n samples to the (n, p) array of ψⱼ(xᵢ), or p functions that return n values.
 
     Notes
     -----
-    Positive definite whatever the functions are; they are the eigenfunctions of the kernel's integral operator where
-    they are orthonormal with respect to its measure. The feature map is √λⱼ ψⱼ.
+    Positive definite for any functions; they are the eigenfunctions of the kernel's integral operator if they are
+    orthonormal with respect to its measure. The feature map is √λⱼ ψⱼ.
 
     References
     ----------
@@ -184,7 +184,7 @@ class MercerSeries(Explicit):
         if np.ndim(host(self.eigenvalues)) != 1:
             raise ValueError(f"MercerSeries: eigenvalues = {self.eigenvalues!r} must be a sequence of numbers >= 0.")
         if len(self.eigenvalues) == 0:
-            raise ValueError("MercerSeries: eigenvalues is empty; give at least one.")
+            raise ValueError("MercerSeries: eigenvalues is empty; pass at least one.")
         for j, value in enumerate(host(self.eigenvalues).tolist()):
             check_number(self, f"eigenvalues[{j}]", value, at_least=0)
         functions: Any = self.eigenfunctions
@@ -195,7 +195,7 @@ class MercerSeries(Explicit):
         if len(functions) != len(self.eigenvalues):
             raise ValueError(
                 f"MercerSeries: {len(self.eigenvalues)} eigenvalues and {len(functions)} eigenfunctions; "
-                "give one eigenvalue per function."
+                "pass one eigenvalue per function."
             )
 
     def features(self, X: Checked) -> Any:
@@ -231,17 +231,17 @@ class Fourier(_Coordinatewise):
     period : float > 0
         p.
     decay : float >= 0
-        s. Raising it damps high frequencies: smoother functions. 0 gives all frequencies the same weight, which is
-        Dirichlet's kernel.
+        s. Raising it damps high frequencies and makes functions smoother. 0 gives all frequencies the same weight: the
+        Dirichlet kernel.
     n : int >= 0
-        Highest frequency; a coordinate has 2n + 1 features.
+        Highest frequency; each coordinate has 2n + 1 features.
 
     Notes
     -----
-    Positive definite. In one dimension its space is the trigonometric polynomials of degree n with
-    ‖f‖² = Σⱼ (1 + j)²ˢ (aⱼ² + bⱼ²), aⱼ and bⱼ the coefficients of cos and sin: for n → ∞ the Sobolev space of order s.
-    Coordinates multiply, as in `Periodic`; for a sum write ``k.on(0) + k.on(1)``. A matrix costs O(nmd) times 2n + 1;
-    the explicit feature map has (2n + 1)**d columns.
+    Positive definite. In one dimension its space consists of the trigonometric polynomials of degree n with
+    ‖f‖² = Σⱼ (1 + j)²ˢ (aⱼ² + bⱼ²), where aⱼ and bⱼ are the coefficients of cos and sin; for n → ∞ it is the Sobolev
+    space of order s. The kernel is a product over coordinates, as in `Periodic`; for a sum write ``k.on(0) + k.on(1)``.
+    A matrix costs O(nmd) times 2n + 1; the explicit feature map has (2n + 1)**d columns.
 
     References
     ----------
@@ -265,14 +265,14 @@ class Fourier(_Coordinatewise):
         j = np.arange(self.n + 1)
         weights = like((1.0 + j) ** -self.decay, x)
         turns = x / float(self.period)
-        # the sine of a large angle is lost to rounding, so whole periods are taken off first
+        # subtract whole periods first: the sine of a large angle is lost to rounding
         angles = (2 * pi) * (turns - xp.floor(turns))[:, None] * like(j, x)
         return xp.concat([weights * xp.cos(angles), weights[1:] * xp.sin(angles[:, 1:])], axis=1)
 
 
 @register
 class Wavelet(_Coordinatewise):
-    r"""Kernel of prescribed wavelet features on the unit cube.
+    r"""Kernel with wavelet features on the unit cube.
 
     .. math:: k(x, y) = \prod_i \Big( \sum_k \varphi_k(x_i) \varphi_k(y_i)
               + \sum_{j=0}^{J-1} 2^{-2js} \sum_k \psi_{jk}(x_i) \psi_{jk}(y_i) \Big)
@@ -286,17 +286,16 @@ class Wavelet(_Coordinatewise):
         "haar" (also called "db1"), or another orthogonal family of PyWavelets ("db2", "sym4", "coif1", …; needs the
         extra `wavelets`). Longer filters are smoother.
     levels : int >= 0
-        J, the number of scales; the finest wavelets have width of the order of 2**(1 − J).
+        J, the number of scales; the finest wavelets have a width of the order of 2**(1 − J).
     smoothness : float >= 0
-        s. Raising it damps the fine scales: with enough regularity of ψ and J → ∞ the space is the Sobolev space of
-        order s.
+        s. Raising it damps fine scales; for sufficiently regular ψ and J → ∞ the space is the Sobolev space of order s.
 
     Notes
     -----
-    Positive definite; coordinates, all in [0, 1], multiply. Haar is computed in closed form, on intervals closed to the
-    left (the last one on both sides), and has 2**levels features a coordinate. The others are exact at the multiples of
-    2⁻¹⁰, through the refinement equation, and linear in between; they go through the host. Restriction to [0, 1] makes
-    the functions at its ends not orthogonal.
+    Positive definite; a product over coordinates, all in [0, 1]. Haar is computed in closed form, on intervals closed
+    on the left (the last one on both sides), and has 2**levels features per coordinate. The other families are exact at
+    multiples of 2⁻¹⁰, by the refinement equation, and linear in between; they are computed on the host. The restriction
+    to [0, 1] makes functions that cross its ends non-orthogonal.
 
     References
     ----------
@@ -370,7 +369,7 @@ def _filter(family: str) -> np.ndarray:
 
 @cache
 def _tabulated(family: str) -> tuple[np.ndarray, np.ndarray]:
-    """φ and ψ at the multiples of 2**-DEPTH in their support [0, N]."""
+    """φ and ψ at multiples of 2**-DEPTH in their support [0, N]."""
     # φ(x) = √2 Σ_k h_k φ(2x − k): at the integers φ is the eigenvector of the matrix (√2 h_{2i−k})ᵢₖ for the eigenvalue
     # 1 with sum 1, and each finer level follows from the one before (Daubechies, section 6.5).
     h = _filter(family)
@@ -386,7 +385,7 @@ def _tabulated(family: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _refined(h: np.ndarray, phi: np.ndarray, per_unit: int) -> np.ndarray:
-    """√2 Σ_k h_k φ(2x − k) on a grid twice as fine, from φ on a grid with `per_unit` points a unit."""
+    """√2 Σ_k h_k φ(2x − k) on a grid twice as fine, from φ on a grid with `per_unit` points per unit."""
     fine = np.zeros(2 * len(phi) - 1)
     for k, weight in enumerate(h):
         start = k * per_unit

@@ -1,4 +1,4 @@
-"""Kernels given by values: a matrix on a finite set, a precomputed Gram matrix, the user's own function."""
+"""Kernels given by values: a matrix on a finite set, a precomputed Gram matrix, or a user-defined function."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _check_symmetric(owner: object, K: Array, remedy: str) -> None:
 
 @register
 class FiniteDomain(Kernel):
-    r"""Kernel on the finite set {0, …, n−1}, given by its matrix.
+    r"""Kernel on the finite set {0, …, n−1}, defined by its matrix.
 
     .. math:: k(i, j) = K_{ij}
 
@@ -39,9 +39,9 @@ class FiniteDomain(Kernel):
 
     Notes
     -----
-    The definiteness is computed from the eigenvalues of K, up to the rounding of that computation: strictly PD, PD
-    (singular), CPD(1), or INDEFINITE. For K strictly PD the space is ℝⁿ with ⟨f, g⟩ = fᵀK⁻¹g. Values have the matrix's
-    floating type and come through the host.
+    The definiteness is computed from the eigenvalues of K, up to rounding errors: strictly PD, PD (singular), CPD(1),
+    or INDEFINITE. For strictly PD K the space is ℝⁿ with ⟨f, g⟩ = fᵀK⁻¹g. Values have the floating type of the matrix
+    and are computed on the host.
 
     References
     ----------
@@ -72,7 +72,7 @@ class FiniteDomain(Kernel):
         except ValueError:
             raise ValueError("FiniteDomain: matrix has rows of unequal length; it must be square.") from None
         if K.ndim != 2 or K.shape[0] != K.shape[1] or K.shape[0] == 0:
-            raise ValueError(f"FiniteDomain: matrix of shape {K.shape} must be square, k(i, j) for all i and j.")
+            raise ValueError(f"FiniteDomain: matrix of shape {K.shape} must be square: k(i, j) for all i and j.")
         if K.dtype.kind not in "fiub":
             raise TypeError(f"FiniteDomain: matrix holds {K.dtype} values; give real numbers.")
         K = self._values()
@@ -101,7 +101,7 @@ class FiniteDomain(Kernel):
         self.validate()
         K = self._values().astype(np.float64)
         n = len(K)
-        # each computed eigenvalue is exact for a matrix within p(n)·eps·‖K‖ of K, p a modest polynomial; 10 n covers it
+        # computed eigenvalues are exact for a matrix within p(n)·eps·‖K‖ of K, p a modest polynomial; 10 n covers it
         margin = 10 * n * np.finfo(self._values().dtype).eps * float(np.linalg.norm(K, 2))
         eigenvalues = np.linalg.eigvalsh((K + K.T) / 2)
         if eigenvalues[0] >= -margin:
@@ -119,11 +119,11 @@ class FiniteDomain(Kernel):
 
 
 class _Declared(Kernel):
-    """A kernel whose definiteness the user declares, as a parameter of that name."""
+    """A kernel whose definiteness is a parameter set by the user."""
 
     @property
     def definiteness(self) -> Definiteness:
-        """What the user declared; UNKNOWN by default."""
+        """The declared definiteness; UNKNOWN by default."""
         return self._declared
 
     @definiteness.setter
@@ -143,17 +143,17 @@ class _Declared(Kernel):
 
 @register
 class Precomputed(_Declared):
-    r"""The kernel whose values are given instead of the samples.
+    r"""Kernel whose values are given in place of the samples.
 
     .. math:: k(x_i, x_j) = K_{ij}
 
-    The first argument is a block of rows of kernel values against the n training samples, the second an array of
-    training indices: ``k(K)`` is K itself, which must be square and symmetric, and ``k(rows, index)`` takes columns.
+    The first argument holds rows of kernel values against the n training samples, the second is an array of training
+    indices: ``k(K)`` is K itself, which must be square and symmetric, and ``k(rows, index)`` selects columns.
 
     Parameters
     ----------
     definiteness : Definiteness
-        What the user knows of K, for example ``PD``; UNKNOWN (or None) makes no claim. ``k.check(K)`` tests it.
+        The definiteness of K, for example ``PD``; UNKNOWN (or None) makes no claim. ``k.check(K)`` tests it.
 
     References
     ----------
@@ -192,7 +192,7 @@ class Precomputed(_Declared):
         if Y.shape[0] and int(xp.max(Y)) >= X.shape[1]:
             raise ValueError(
                 f"Precomputed: X has {X.shape[1]} columns, but needs one for training sample {int(xp.max(Y)) + 1}; "
-                "give the kernel values against all training samples."
+                "pass the kernel values against all training samples."
             )
         return xp.take(X, Y, axis=1)
 
@@ -219,25 +219,25 @@ def _inner_all(X: Checked, Y: Checked) -> Any:
 
 @register
 class Callable(_Declared):
-    r"""The user's own function as a kernel.
+    r"""Kernel defined by a user's function.
 
     .. math:: k(x, y) = f(x, y)
 
     Parameters
     ----------
     function : callable
-        f, symmetric: of two members to a number or, with ``pairwise=False``, of two whole collections of n and m
-        members to an (n, m) array or sparse matrix. A named function (no lambda) keeps the kernel picklable.
+        f, symmetric. It maps two members to a number or, with ``pairwise=False``, two collections of n and m members
+        to an (n, m) array or sparse matrix. A named function (not a lambda) keeps the kernel picklable.
     definiteness : Definiteness
-        What the user knows of f, for example ``PD``; UNKNOWN (or None) makes no claim. ``k.check(X)`` tests it.
+        The definiteness of f, for example ``PD``; UNKNOWN (or None) makes no claim. ``k.check(X)`` tests it.
     pairwise : bool
-        Whether f takes two members. Each pair costs a Python call; k(X) computes those with i <= j, and j = i − 1 to
-        test whether f is symmetric.
+        Whether f takes two members. Each pair costs a Python call; k(X) evaluates the pairs i <= j, and j = i − 1 to
+        check that f is symmetric.
 
     Notes
     -----
-    Members are ``X[i]``: rows of an array (one-row matrices of a CSR matrix), entries of a list. Values of pairs go
-    through the host and return to X's library and floating type.
+    Members are ``X[i]``: rows of an array (one-row matrices for a CSR matrix), entries of a list. Pairwise values are
+    computed on the host and returned in X's library and floating type.
 
     References
     ----------
@@ -296,7 +296,7 @@ class Callable(_Declared):
             value = self.function(x, y)
         except (AttributeError, IndexError, TypeError, ValueError) as error:
             raise type(error)(
-                f"Callable: {_name(self.function)} failed on one pair of members: {error}; a function of whole "
+                f"Callable: {_name(self.function)} failed on a pair of members: {error}; a function of whole "
                 "collections needs pairwise=False."
             ) from error
         if not isinstance(value, float):
@@ -326,7 +326,7 @@ class Callable(_Declared):
             )
         xp = namespace(K)
         if xp.isdtype(K.dtype, "complex floating"):
-            raise TypeError(f"Callable: {_name(self.function)} returned complex numbers; it must return real ones.")
+            raise TypeError(f"Callable: {_name(self.function)} returned complex numbers; it must return real numbers.")
         if not xp.isdtype(K.dtype, "real floating"):
             K = xp.astype(K, xp.float64)
         if not bool(xp.all(xp.isfinite(K))):
@@ -343,14 +343,14 @@ def _name(function: Any) -> str:
 
 
 def _home(values: Array, X: Checked) -> Any:
-    """Values in X's library and floating type, where it has one."""
+    """Values in X's library and floating type, if it has one."""
     if is_sparse(X) or (is_array(X) and namespace(X).isdtype(X.dtype, "real floating")):
         return like(values, X)
     return values
 
 
 def _members(X: Checked) -> list[Any]:
-    """The single members of a collection, as arguments of a function of pairs."""
+    """The members of a collection, as arguments of a pairwise function."""
     if is_sparse(X):
         return [X[[i]] for i in range(X.shape[0])]
     if is_array(X) and not isinstance(X, np.ndarray):

@@ -25,14 +25,14 @@ class Gaussian(Integrable):
     ----------
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
         Distance over which functions vary; larger is smoother. One number per feature gives an anisotropic kernel; a
-        matrix Λ gives ‖Λ⁻¹(x − y)‖². A word is replaced by its value on the training data.
+        matrix Λ gives ‖Λ⁻¹(x − y)‖². A named rule is evaluated on the training data.
 
     Notes
     -----
-    Strictly positive definite and universal in every dimension. Its space holds analytic functions only: with the
-    Fourier transforms of f and of k, :math:`\|f\|^2 = (2\pi)^{-d} \int |\hat f(\omega)|^2 / \hat k(\omega) \, d\omega`
-    and :math:`\hat k(\omega) = (2\pi\ell^2)^{d/2} \exp(-\ell^2 \|\omega\|^2 / 2)`. A matrix costs O(nmd), the
-    exponential included.
+    Strictly positive definite and universal in every dimension. Its space contains only analytic functions: in terms of
+    Fourier transforms, :math:`\|f\|^2 = (2\pi)^{-d} \int |\hat f(\omega)|^2 / \hat k(\omega) \, d\omega` with
+    :math:`\hat k(\omega) = (2\pi\ell^2)^{d/2} \exp(-\ell^2 \|\omega\|^2 / 2)`. A matrix costs O(nmd), including the
+    exponential.
 
     References
     ----------
@@ -57,7 +57,7 @@ class Gaussian(Integrable):
     def from_gamma(cls, gamma: float) -> Self:
         """exp(−γd²), as in scikit-learn and LIBSVM: ℓ = 1/√(2γ)."""
         check_number(cls.__name__, "gamma", gamma, above=0)
-        # the same digits either way; 2γ may overflow
+        # both forms give the same digits, but 2γ may overflow
         return cls(lengthscale=1.0 / np.sqrt(2.0 * gamma) if gamma < 1 else 0.5 / np.sqrt(0.5 * gamma))
 
     @classmethod
@@ -87,7 +87,7 @@ class Gaussian(Integrable):
         return rng.normal(size=(n, dimension))
 
     def self_convolution(self, dimension: int) -> Self:
-        """The kernel proportional to ∫ k(x, z) k(z, y) dz: of √2 times the lengthscale."""
+        """The kernel proportional to ∫ k(x, z) k(z, y) dz: √2 times the lengthscale."""
         return self.dilated(sqrt(2))
 
     def spectral_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:

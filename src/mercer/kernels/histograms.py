@@ -1,9 +1,9 @@
-"""Kernels between histograms: non-negative vectors, not normalised here.
+"""Kernels between histograms: non-negative vectors, which are not normalised here.
 
 All but Hellinger's rest on one fact: for x, y ≥ 0, 1/(x + y) = ∫₀^∞ e^{−tx} e^{−ty} dt is positive definite, and
 (x + y) log(x + y) = ∫₀^∞ (e^{−tx} e^{−ty} − 1 + (x + y)(1 − e^{−t})) t⁻² dt is conditionally so, of order 1. Squared
 distances D² with −D² conditionally positive definite of order 1 embed in a Hilbert space (Schoenberg), where
-exp(−γD²) is a Gaussian kernel: strictly positive definite if D(x, y) = 0 for x = y only.
+exp(−γD²) is a Gaussian kernel, which is strictly positive definite if D(x, y) = 0 only for x = y.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _chi_squared(x: Array, y: Array, xp: Namespace) -> Any:
 
 def _jensen_shannon(x: Array, y: Array, xp: Namespace) -> Any:
     """½ (x log(2x/(x + y)) + y log(2y/(x + y))) = (x + y)/4 · (2r atanh r + log(1 − r²)), r = (x − y)/(x + y)."""
-    # the second form keeps its digits for x ≈ y
+    # the second form stays accurate for x ≈ y
     s = x + y
     r = _ratio(x - y, s, xp)
     inside = xp.where(xp.abs(r) < 1, r, xp.zeros_like(r))
@@ -77,8 +77,8 @@ class ChiSquared(_ExponentialOf):
 
     Notes
     -----
-    scikit-learn's ``chi2_kernel``. (x − y)²/(x + y) = x + y − 4xy/(x + y) is of negative type, for xy/(x + y) is
-    positive definite, and 0 for x = y only; so k is strictly positive definite. A matrix costs O(nmd).
+    Same as scikit-learn's ``chi2_kernel``. (x − y)²/(x + y) = x + y − 4xy/(x + y) is of negative type, because
+    xy/(x + y) is positive definite, and is 0 only for x = y; so k is strictly positive definite. A matrix costs O(nmd).
 
     References
     ----------
@@ -110,10 +110,10 @@ class JensenShannon(_ExponentialOf):
 
     Notes
     -----
-    Histograms are taken as they are, as measures of any mass: divide the rows by their sums first to compare shapes
-    alone. JSD is ½ Σ (φ(x) + φ(y) − 2φ((x + y)/2)) with φ(s) = s log s. It is of negative type on all non-negative
-    vectors, for (x + y) log(x + y) is conditionally positive definite of order 1 and the rest depends on one argument
-    only; φ is strictly convex, so JSD = 0 for x = y only, and k is strictly positive definite. A matrix costs O(nmd).
+    Histograms are used as they are, as measures of any mass; to compare shapes only, first divide each row by its sum.
+    JSD is ½ Σ (φ(x) + φ(y) − 2φ((x + y)/2)) with φ(s) = s log s. It is of negative type on all non-negative vectors,
+    because (x + y) log(x + y) is conditionally positive definite of order 1 and the rest depends on one argument only;
+    φ is strictly convex, so JSD = 0 only for x = y, and k is strictly positive definite. A matrix costs O(nmd).
 
     References
     ----------
@@ -140,13 +140,13 @@ class AdditiveChiSquared(SumOverCoordinates):
     Parameters
     ----------
     negative : bool
-        Whether to give minus the chi-squared distance, scikit-learn's ``additive_chi2_kernel``.
+        Whether to use minus the chi-squared distance, as in scikit-learn's ``additive_chi2_kernel``.
 
     Notes
     -----
-    The positive form is positive definite, as xy ∫₀^∞ e^{−t(x+y)} dt; not strictly, as k(0, ·) = 0. The negative form
-    is twice the positive one less Σ(x + y): conditionally positive definite of order 1, strictly for d = 1. A matrix
-    costs O(nmd).
+    The positive form is positive definite, because xy/(x + y) = xy ∫₀^∞ e^{−t(x+y)} dt, but not strictly, because
+    k(0, ·) = 0. The negative form is twice the positive one minus Σ(x + y): conditionally positive definite of order 1,
+    strictly for d = 1. A matrix costs O(nmd).
 
     References
     ----------
@@ -182,7 +182,7 @@ class Intersection(SumOverCoordinates):
 
     Notes
     -----
-    min(x, y) = ∫₀^∞ [u < x][u < y] du, so k is positive definite; not strictly, as k(0, ·) = 0. A matrix costs O(nmd).
+    Positive definite, as min(x, y) = ∫₀^∞ [u < x][u < y] du; not strictly, as k(0, ·) = 0. A matrix costs O(nmd).
 
     References
     ----------
@@ -210,8 +210,8 @@ class Hellinger(Explicit):
     Notes
     -----
     The linear kernel of √x: positive definite, not strictly (rank at most d). For probability vectors
-    k(x, x) + k(y, y) − 2k(x, y) is twice the squared Hellinger distance. A matrix costs O(nmd), as one matrix product;
-    a CSR matrix stays sparse.
+    k(x, x) + k(y, y) − 2k(x, y) is twice the squared Hellinger distance. A matrix costs one matrix product, O(nmd); a
+    CSR matrix stays sparse.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The Laplace kernel, of the Euclidean or of the Manhattan distance."""
+"""The Laplace kernel of the Euclidean or Manhattan distance."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ class Laplace(Integrable):
     Parameters
     ----------
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        Distance over which functions vary; larger is flatter. A matrix needs ``norm=2``. A word is replaced by its
-        value on the training data, from Euclidean distances for either norm.
+        Distance over which functions vary; larger is flatter. A matrix needs ``norm=2``. A named rule is evaluated on
+        the training data, with Euclidean distances for either norm.
     norm : {2, 1}
-        2 is the Euclidean norm, as in kernlab; 1 the sum of absolute differences, as in scikit-learn's ``laplacian``.
+        2 is the Euclidean norm, as in kernlab; 1 is the Manhattan norm, as in scikit-learn's ``laplacian``.
 
     Notes
     -----
-    Strictly positive definite in every dimension. With ``norm=2`` it is the Matérn kernel with ν = ½ and its space is
-    the Sobolev space of order (d + 1)/2; with ``norm=1`` it is a product over coordinates and its space a tensor
-    product of first-order Sobolev spaces. Functions of the space are continuous, but kernel sections have a kink at
-    their centre, so there is no gradient in x. A matrix costs O(nmd), through a matrix product for ``norm=2`` only.
+    Strictly positive definite in every dimension. With ``norm=2`` it is the Matérn kernel with ν = ½, and its space is
+    the Sobolev space of order (d + 1)/2; with ``norm=1`` it is a product over coordinates, and its space is a tensor
+    product of first-order Sobolev spaces. Functions in the space are continuous, but k(·, y) has a kink at y, so there
+    is no gradient in x. A matrix costs O(nmd), computed as a matrix product for ``norm=2`` only.
 
     References
     ----------
@@ -81,7 +81,7 @@ class Laplace(Integrable):
         check_choice(self, "norm", self.norm, (2, 1))
         if self.norm == 1 and host(self.lengthscale).ndim == 2:
             raise ValueError(
-                f"{where(self)}: a matrix lengthscale needs norm=2; norm = 1 takes a number or one per feature."
+                f"{where(self)}: a matrix lengthscale needs norm=2; norm = 1 takes one number or one per feature."
             )
 
     @property
@@ -109,7 +109,7 @@ class Laplace(Integrable):
         if all(decided(xp.all(xp.isfinite(Z.data if is_sparse(Z) else Z))) for Z in scaled):
             with np.errstate(over="ignore"):
                 return _manhattan(*scaled)
-        # what is beyond the largest float is infinite, and k therefore 0
+        # distances that overflow become infinite, so k is 0 there
         unit = max(power_of_two(Z) for Z in (X, Y))
         least = float(np.min(host(self.lengthscale)))
         near = _manhattan(*(type(self)(host(self.lengthscale) / least, norm=1).scaled(Z / unit) for Z in (X, Y)))
@@ -125,7 +125,7 @@ class Laplace(Integrable):
         self.require_dense(X, Y)
         xp, _, _, MD = self._pieces(X, Y)
         scale = like(self.lengthscale, MD)
-        # |x − y| / ℓ² for each coordinate; times ℓ, they add up to ‖x − y‖₁/ℓ
+        # |x − y| / ℓ² for each coordinate; times ℓ, these sum to ‖x − y‖₁/ℓ
         rates = xp.abs(MD)
         K = xp.exp(-xp.sum(rates * scale, axis=-1))
         return {"lengthscale": K * xp.sum(rates, axis=-1) if scale.ndim == 0 else K[..., None] * rates}
@@ -158,7 +158,7 @@ class Laplace(Integrable):
         return Matern(0.5, self.lengthscale).self_convolution(dimension)
 
     def spectral_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
-        """Multivariate Cauchy for ``norm=2``, independent Cauchy coordinates for ``norm=1``."""
+        """n frequencies: multivariate Cauchy for ``norm=2``, independent Cauchy coordinates for ``norm=1``."""
         if self.norm == 1:
             return self.frequencies(rng.standard_cauchy(size=(n, dimension)))
         return self.frequencies(rng.normal(size=(n, dimension)) / np.abs(rng.normal(size=(n, 1))))

@@ -16,7 +16,7 @@ from ._dot import DotProduct
 
 
 class _Straight(DotProduct):
-    """xᵀy and a constant."""
+    """xᵀy plus a constant."""
 
     abilities: ClassVar[tuple[str, ...]] = ("gradient_x", "mixed_xy", "gradient_theta", "feature_map")
     proven = PD
@@ -39,8 +39,8 @@ class Linear(_Straight):
 
     Notes
     -----
-    Positive definite, not strictly: its space is the linear functions f(x) = wᵀx with ‖f‖ = ‖w‖, so a Gram matrix has
-    rank at most d. The feature map is x itself.
+    Positive definite, not strictly: its space consists of the linear functions f(x) = wᵀx with ‖f‖ = ‖w‖, so a Gram
+    matrix has rank at most d. The feature map is x itself.
 
     References
     ----------
@@ -60,11 +60,11 @@ class Linear(_Straight):
 
     def check_values(self, X: Checked, owner: object) -> None:
         unit, limits = power_of_two(X), namespace(X).finfo(X.dtype)  # 1 where X is 0
-        if not 4 * unit * unit * X.shape[1] < float(limits.max):  # else no row's sum of squares is too large
+        if not 4 * unit * unit * X.shape[1] < float(limits.max):  # otherwise no row's sum of squares can overflow
             super().check_values(X, owner)
         if unit * unit < float(limits.smallest_normal) / eps(X):
             raise ValueError(
-                f"{where(owner)}: X has entries of size {unit:.0e}, so that its inner products underflow in "
+                f"{where(owner)}: X has entries of size {unit:.0e}, so its inner products underflow in "
                 f"{X.dtype}; divide X by {unit:.0e}."
             )
 
@@ -78,7 +78,7 @@ class Affine(_Straight):
     Parameters
     ----------
     offset : float >= 0
-        c. Raising it lets the constant part of a function cost less: f(x) = wᵀx + w₀ has ‖f‖² = ‖w‖² + w₀²/c.
+        c. Raising it penalises the constant term less: f(x) = wᵀx + w₀ has ‖f‖² = ‖w‖² + w₀²/c.
 
     References
     ----------

@@ -24,17 +24,17 @@ class Log(OfPower):
     degree : float > 0
         p. Raising it makes functions smoother near the centres.
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        ℓ, the distance at which the kernel turns from the power to the logarithm. A word is replaced by its value on
-        the training data.
+        ℓ, the distance at which the kernel changes from the power to the logarithm. A named rule is evaluated on the
+        training data.
 
     Notes
     -----
     For 0 < p ≤ 2, strictly CPD(1) in every dimension:
     :math:`-\log(1 + u) = \int_0^\infty e^{-t} (e^{-tu} - 1) / t \, dt`, where exp(−t‖x − y‖ᵖ) is strictly positive
-    definite. For p > 2 it is not CPD(1), as exp(k) would be a positive definite function without
-    curvature at 0. Near 0 it is −‖x − y‖ᵖ, so it is INDEFINITE, of no order, where that is strictly negative: for
-    even ⌈p/2⌉ and p no even integer (2 < p < 4). Of other p nothing is claimed. `gradient_x` exists for p > 1,
-    `mixed_xy` for p ≥ 2. A matrix costs O(nmd).
+    definite. For p > 2 it is not CPD(1): otherwise exp(k) would be a positive definite function without
+    curvature at 0. Near 0 it behaves like −‖x − y‖ᵖ, so it is INDEFINITE, not CPD of any order, where that is strictly
+    negative: for even ⌈p/2⌉ unless p is an even integer (e.g. 2 < p < 4). For other p nothing is claimed. `gradient_x`
+    exists for p > 1, `mixed_xy` for p ≥ 2. A matrix costs O(nmd).
 
     References
     ----------
@@ -56,7 +56,7 @@ class Log(OfPower):
         super().__init__(degree, lengthscale)
 
     def profile(self, s: Array, xp: Namespace) -> Any:
-        return 0.0 - xp.log1p(power(s, float(self.degree) / 2, xp))  # a plain minus would make k(x, x) = −0
+        return 0.0 - xp.log1p(power(s, float(self.degree) / 2, xp))  # unary minus would give k(x, x) = −0
 
     def slope(self, s: Array, xp: Namespace) -> Any:
         p = float(self.degree) / 2

@@ -31,19 +31,19 @@ class Matern(Integrable):
     Parameters
     ----------
     nu : float > 0
-        Smoothness ν, at most 1000, or infinity for the Gaussian kernel. Raising it makes functions smoother. 1/2, 3/2,
-        5/2, … are computed with an exponential and a polynomial; others with Bessel functions, on the host.
+        Smoothness ν, at most 1000, or infinity for the Gaussian kernel. Raising it makes functions smoother. Values
+        1/2, 3/2, 5/2, … use an exponential and a polynomial; others use Bessel functions, on the host.
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        Distance over which functions vary; larger is flatter. A word is replaced by its value on the training data.
+        Distance over which functions vary; larger is flatter. A named rule is evaluated on the training data.
 
     Notes
     -----
     Strictly positive definite in every dimension: the spectral density is Student's t with 2ν degrees of freedom.
     For ν < ∞ its space is the Sobolev space of order ν + d/2, with an equivalent norm. Sections k(·, y) have a gradient
-    for ν > ½ (`gradient_x`), and functions of the space for ν > 1 (`mixed_xy`).
+    for ν > ½ (`gradient_x`), and functions in the space have one for ν > 1 (`mixed_xy`).
 
-    With :math:`M_\nu(z)` for the right-hand side, K's recurrence reads
-    :math:`M_{\nu+1} = M_\nu + z^2 M_{\nu-1} / (4\nu(\nu - 1))`: only positive terms, so that it is stable and never
+    Writing :math:`M_\nu(z)` for the right-hand side, the recurrence of K reads
+    :math:`M_{\nu+1} = M_\nu + z^2 M_{\nu-1} / (4\nu(\nu - 1))`. All terms are positive, so it is stable and never
     overflows; a matrix costs O(nm(d + ν)). In s = ‖x − y‖²/ℓ² the derivatives are
     :math:`(-\nu)^j \, 2^{1-\nu} z^{\nu-j} K_{\nu-j}(z) / \Gamma(\nu)`.
 
@@ -79,7 +79,7 @@ class Matern(Integrable):
         return frozenset(self.abilities) - rough
 
     def derivative(self, s: Array, xp: Namespace, order: int) -> Any:
-        """0 at the origin where it is infinite."""
+        """The derivative in s; 0 at the origin if it is infinite there."""
         nu = float(self.nu)
         if nu == inf:
             return (-0.5) ** order * xp.exp(-0.5 * s)
@@ -106,12 +106,12 @@ class Matern(Integrable):
 
     def unit_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
         U = rng.normal(size=(n, dimension))
-        if self.nu != inf:  # k mixes Gaussian kernels of variance t/ν, t from the gamma distribution with shape ν
+        if self.nu != inf:  # k is a mixture of Gaussian kernels of variance t/ν, with t ~ Gamma(ν)
             U *= np.sqrt(rng.gamma(self.nu + dimension / 2, size=(n, 1)) / self.nu)
         return U
 
     def self_convolution(self, dimension: int) -> Self:
-        """The kernel proportional to ∫ k(x, z) k(z, y) dz: of order 2ν + d/2, as the spectral density is squared."""
+        """The kernel proportional to ∫ k(x, z) k(z, y) dz: order 2ν + d/2, since the spectral density is squared."""
         if self.nu == inf:
             return self.dilated(sqrt(2))
         nu = 2 * self.nu + dimension / 2
@@ -141,7 +141,7 @@ def _matern(nu: float, z: Array, xp: Namespace) -> Any:
 
 
 def _log_matern(nu: float, z: Array, xp: Namespace) -> Any:
-    """log M_ν(z), by the same recurrence between logarithms."""
+    """log M_ν(z), by the same recurrence in logarithms."""
     steps = ceil(nu) - 1
     order = nu - steps
     low = -z if order == 0.5 else apply_host(_log_from_bessel, z, order)
@@ -158,9 +158,9 @@ def _log_from_bessel(z: np.ndarray, order: float) -> np.ndarray:
     z = np.asarray(z, dtype=np.float64)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         bessel = np.log(special.kve(order, z))
-        bessel = np.where(np.isfinite(bessel) | (z < 1), bessel, 0.5 * np.log(pi / (2 * z)))  # SciPy gives up there
+        bessel = np.where(np.isfinite(bessel) | (z < 1), bessel, 0.5 * np.log(pi / (2 * z)))  # where SciPy fails
         value = (1 - order) * log(2) - lgamma(order) + order * np.log(z) + bessel - z
-    return np.where(np.isfinite(value), value, 0.0)  # K overflows only where its multiple is 1 to the last digit
+    return np.where(np.isfinite(value), value, 0.0)  # K overflows only where M_ν is 1 to the last digit
 
 
 def _from_bessel(z: np.ndarray, order: float) -> np.ndarray:

@@ -44,9 +44,9 @@ class Multiquadric(_Quadric):
     Parameters
     ----------
     offset : float > 0
-        c. Raising it rounds the tip more; c → 0 is the power kernel of degree 1.
+        c. Raising it rounds the peak more; c → 0 gives the power kernel of degree 1.
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        ℓ. Larger is flatter. A word is replaced by its value on the training data.
+        ℓ. Larger is flatter. A named rule is evaluated on the training data.
 
     Notes
     -----
@@ -89,12 +89,12 @@ class InverseMultiquadric(_Quadric):
     offset : float > 0
         c. Raising it widens the kernel and lowers its peak 1/c.
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        ℓ. Larger is smoother. A word is replaced by its value on the training data.
+        ℓ. Larger is smoother. A named rule is evaluated on the training data.
 
     Notes
     -----
     Strictly positive definite in every dimension: 1/c times the rational quadratic kernel with α = ½ and lengthscale
-    cℓ. Its functions are smooth (C^∞). A matrix costs O(nmd).
+    cℓ. Functions in its space are smooth (C^∞). A matrix costs O(nmd).
 
     References
     ----------
@@ -119,5 +119,5 @@ class InverseMultiquadric(_Quadric):
         return 0.75 / self._root(s, xp) ** 5
 
     def spectral_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
-        """n frequencies of the normalised kernel c·k: Gaussian ones, each times a Gaussian number over c."""
+        """n frequencies of the normalised kernel c·k: Gaussian vectors, each times a Gaussian scalar divided by c."""
         return self.frequencies(rng.normal(size=(n, dimension)) * rng.normal(size=(n, 1)) / self.offset)

@@ -27,16 +27,16 @@ class Periodic(Radial):
     Parameters
     ----------
     period : float > 0 or array of shape (d,)
-        p: functions repeat after p in each coordinate.
+        p: functions have period p in each coordinate.
     lengthscale : float > 0, array of shape (d,), or {"median", "scale", "sigest"}
-        ℓ, in units of a circle of radius 1 on which a period is wound; larger is smoother, with fewer harmonics. A
-        word is replaced by its value on the training data, wound on their circles.
+        ℓ, relative to the unit circle onto which each period is wrapped; larger is smoother, with fewer harmonics. A
+        named rule is evaluated on the training data after wrapping.
 
     Notes
     -----
-    Each coordinate is mapped to (cos, sin)(2πxⱼ/pⱼ), and a Gaussian kernel compares the images, so that a matrix costs
-    one matrix product. Positive definite, not strictly: points that differ by periods coincide. In one dimension
-    the space holds f = Σ cₘ exp(2πimx/p) with ‖f‖² = Σ |cₘ|² e^κ / Iₘ(κ), κ = 1/ℓ².
+    Each coordinate is mapped to (cos, sin)(2πxⱼ/pⱼ), and a Gaussian kernel compares the images, so a matrix costs one
+    matrix product. Positive definite, not strictly: points that differ by whole periods coincide. In one dimension
+    the space consists of f = Σ cₘ exp(2πimx/p) with ‖f‖² = Σ |cₘ|² e^κ / Iₘ(κ), κ = 1/ℓ².
 
     References
     ----------
@@ -63,7 +63,7 @@ class Periodic(Radial):
         self._validate_period()
         super().validate()
         if host(self.lengthscale).ndim > 1:
-            raise ValueError(f"{where(self)}: lengthscale must be a number or one per feature, not a matrix.")
+            raise ValueError(f"{where(self)}: lengthscale must be one number or one per feature, not a matrix.")
 
     def _validate_period(self) -> None:
         period = host(self.period)
@@ -71,7 +71,7 @@ class Periodic(Radial):
             check_number(self, "period", self.period, above=0)
         elif period.ndim > 1 or period.dtype.kind not in "fiu" or not np.all(np.isfinite(period) & (period > 0)):
             raise ValueError(
-                f"{where(self)}: period of shape {period.shape} must be a number > 0 or one number > 0 per feature."
+                f"{where(self)}: period of shape {period.shape} must be a number > 0, or one number > 0 per feature."
             )
 
     def resolve(self, X: Checked) -> Self:
@@ -82,7 +82,7 @@ class Periodic(Radial):
         return kernel
 
     def _per_feature(self, name: str, X: Checked) -> Any:
-        """The parameter of that name as a vector like a row of X."""
+        """A parameter as a vector with one entry per column of X."""
         value = host(getattr(self, name))
         if value.ndim and value.shape[0] != X.shape[1]:
             raise ValueError(f"{where(self)}: {name} has {value.shape[0]} entries, but X has {X.shape[1]} columns.")
@@ -90,7 +90,7 @@ class Periodic(Radial):
 
     def _circles(self, X: Checked) -> Any:
         xp, p = namespace(X), self._per_feature("period", X)
-        # the remainder is exact: an angle far from 0 keeps all its digits
+        # the remainder is exact, so large angles keep all their digits
         angle = 2 * pi * (xp.remainder(X, p) / p)
         return xp.concat([xp.cos(angle), xp.sin(angle)], axis=1)
 
@@ -127,6 +127,6 @@ class Periodic(Radial):
         return {name: G if host(getattr(self, name)).ndim else xp.sum(G, axis=-1) for name, G in each.items()}
 
     def spectral_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
-        """Frequencies 2πm/p; harmonic m has probability e^−κ Iₘ(κ), κ = 1/ℓ²: a difference of two Poisson numbers."""
+        """Frequencies 2πm/p; m has probability e^−κ Iₘ(κ), κ = 1/ℓ²: a difference of two Poisson variables."""
         rate = np.broadcast_to(0.5 / host(self.lengthscale) ** 2, (n, dimension))
         return 2 * pi / host(self.period) * (rng.poisson(rate) - rng.poisson(rate))

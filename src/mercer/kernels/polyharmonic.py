@@ -1,4 +1,4 @@
-"""The polyharmonic spline kernels, and the positive definite kernel that a conditionally definite one becomes."""
+"""The polyharmonic spline kernels, and the positive definite kernel derived from a conditionally definite one."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Polyharmonic(Radial):
     degree : int >= 1
         p. Raising it makes functions smoother.
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        ℓ. One number only scales the quadratic form on the coefficients that annihilate the polynomials of degree
-        ≤ p/2; one per feature or a matrix changes the geometry. A word is replaced by its value on the training data.
+        ℓ. A single number only rescales the quadratic form on coefficients that annihilate the polynomials of degree
+        ≤ p/2; one per feature or a matrix changes the geometry. A named rule is evaluated on the training data.
 
     Notes
     -----
@@ -71,7 +71,7 @@ class Polyharmonic(Radial):
 
     @property
     def _form(self) -> tuple[float, float, bool]:
-        """The sign, p/2, and whether there is a logarithm."""
+        """The sign, p/2, and whether there is a logarithmic factor."""
         p = int(self.degree)
         return (-1.0) ** ((p + 1) // 2 if p % 2 else p // 2 + 1), p / 2, p % 2 == 0
 
@@ -98,7 +98,7 @@ class Polyharmonic(Radial):
 
 
 def duchon(order: int, dimension: int) -> Kernel:
-    r"""The kernel of the thin-plate seminorm, to be used with the polynomials of degree < m free.
+    r"""The kernel of the thin-plate seminorm, for use with unpenalised polynomials of degree < m.
 
     .. math:: \|f\|^2 = \sum_{|\nu| = m} \frac{m!}{\nu!} \int_{\mathbb R^d} (\partial^\nu f)^2
 
@@ -118,14 +118,14 @@ def duchon(order: int, dimension: int) -> Kernel:
 
 
 class Reduced(Unary):
-    r"""The positive definite kernel of a conditionally definite one, whose functions vanish at some anchors.
+    r"""The positive definite kernel derived from a conditionally definite one; its functions vanish at the anchors.
 
     .. math:: k'(x, y) = k(x, y) - \sum_a p_a(x) k(z_a, y) - \sum_b k(x, z_b) p_b(y)
               + \sum_{a, b} p_a(x) k(z_a, z_b) p_b(y)
 
     for anchors z that determine the polynomials of degree < q, and the Lagrange polynomials p of the anchors. On
-    coefficients that annihilate those polynomials both kernels give the same quadratic form; with the polynomials free,
-    they give the same methods. Positive definite, so that landmarks and Cholesky factors apply. `degree` is q − 1, and
+    coefficients that annihilate those polynomials both kernels give the same quadratic form, and with unpenalised
+    polynomials the same fits. Positive definite, so landmarks and Cholesky factors apply. `degree` is q − 1, and
     `anchors` has one point for each of the p polynomials; `anchors_of` chooses them from data.
 
     References
@@ -145,7 +145,7 @@ class Reduced(Unary):
         self.kernel, self.anchors, self.degree = kernel, anchors, degree
 
     def _parts(self, X: Checked) -> tuple[Any, Any]:
-        """The Lagrange polynomials at X, and k(X, Z) less half of what the last sum takes off it."""
+        """The Lagrange polynomials P at X, and k(X, Z) − ½ P k(Z, Z)."""
         xp = namespace(X)
         Z = like(self.anchors, X)
         basis = Polynomials(self.degree)
@@ -163,7 +163,7 @@ class Reduced(Unary):
         return self.kernel.evaluate_diag(X) - 2 * namespace(X).sum(P * L, axis=1)
 
     def expand(self, points: Checked, coefficients: Array) -> tuple[Any, Any, Any]:
-        """Σ aᵢ k'(·, xᵢ) in k itself: points, coefficients that annihilate the polynomials, and a polynomial's."""
+        """Σ aᵢ k'(·, xᵢ) in terms of k: points, coefficients that annihilate the polynomials, and a polynomial."""
         xp = namespace(points)
         Z, basis = like(self.anchors, points), Polynomials(self.degree)
         P, _ = self._parts(points)
@@ -178,7 +178,7 @@ class Reduced(Unary):
 
 
 def anchors_of(X: Checked, degree: int) -> np.ndarray:
-    """Rows of X that determine the polynomials of a degree, by a pivoted QR factorisation; an error where none do."""
+    """Rows of X that determine the polynomials up to a degree, by pivoted QR factorisation; raises if none do."""
     X = host(X).astype(np.float64)
     H = Polynomials(degree)((X - X.mean(axis=0)) / (np.abs(X - X.mean(axis=0)).max() or 1.0))
     p = H.shape[1]

@@ -19,7 +19,7 @@ from ._dot import DotProduct
 
 
 def _raised(b: Array, p: float) -> Any:
-    """bᵖ, for small integers by squaring, which is many times faster than a general power."""
+    """bᵖ; small integer powers use repeated squaring, which is many times faster."""
     if not (isinstance(p, int) and 1 <= p <= 16):
         return b**p
     value = None
@@ -40,24 +40,24 @@ class Polynomial(DotProduct):
     Parameters
     ----------
     degree : float > 0
-        p. Raising it adds interactions of more features. A degree that is no integer needs a xᵀy + c ≥ 0 on the data.
-        At most 2⁵³: beyond, floating point does not tell even degrees from odd ones.
+        p. Raising it adds interactions of more features. A non-integer degree needs a xᵀy + c ≥ 0 on the data.
+        At most 2⁵³: beyond, floating point cannot distinguish even from odd degrees.
     scale : float
-        a. Raising it gives weight to the monomials of high degree.
+        a. Raising it gives more weight to monomials of high degree.
     offset : float
-        c. Raising it gives weight to the monomials of low degree; 0 leaves those of degree p alone.
+        c. Raising it gives more weight to monomials of low degree; 0 keeps only those of degree p.
 
     Notes
     -----
-    With an integer degree, k(x, y) = Σ_α w_α x^α y^α over the monomials of degree at most p, with
+    For an integer degree, k(x, y) = Σ_α w_α x^α y^α over the monomials of degree at most p, with
     w_α = (p choose |α|) a^|α| c^(p−|α|) (|α| choose α). Monomials are linearly independent, so k is positive definite
-    exactly if no w_α is negative: a ≥ 0 and c ≥ 0 (or a ≤ 0, c ≤ 0 and p even), and INDEFINITE otherwise. Then
-    f = Σ c_α x^α has ‖f‖² = Σ c_α²/w_α; it is never strict, for a Gram matrix has rank at most (d + p choose p).
+    if and only if no w_α is negative (a ≥ 0 and c ≥ 0, or a ≤ 0, c ≤ 0 and p even), and INDEFINITE otherwise. If so,
+    f = Σ c_α x^α has ‖f‖² = Σ c_α²/w_α. It is never strict: a Gram matrix has rank at most (d + p choose p).
 
-    With another degree the power series of (at + c)^p has a negative coefficient, say the n-th; points near 0 with
+    For other degrees the power series of (at + c)^p has a negative coefficient, say the n-th; points near 0 with
     weights that annihilate the polynomials of degree < n make the quadratic form negative, so for c > 0 and a ≠ 0 the
-    kernel is INDEFINITE. So it is for a > 0 if c = 0 and d > 1 (points near (1, 0, …, 0)), and if c < 0 (k(x, x) = 0 at
-    a point where k(x, 2x) ≠ 0). The rest is UNKNOWN.
+    kernel is INDEFINITE. The same holds for a > 0 if c = 0 and d > 1 (points near (1, 0, …, 0)), or if c < 0
+    (k(x, x) = 0 at a point where k(x, 2x) ≠ 0). All other cases are UNKNOWN.
 
     A matrix costs O(nmd); a CSR matrix stays sparse.
 
@@ -91,7 +91,7 @@ class Polynomial(DotProduct):
         if self._is_integer:
             feature_map = {"feature_map"} if self.definiteness.is_pd else set()
             return frozenset({"gradient_x", "mixed_xy", "gradient_theta"} | feature_map)
-        # (·)^p has a derivative at 0 for p > 1 only, and a second one for p > 2
+        # (·)^p is differentiable at 0 only for p > 1, and twice only for p > 2
         once = {"gradient_x", "gradient_theta"} if self.degree > 1 else set()
         return frozenset(once | ({"mixed_xy"} if self.degree > 2 else set()))
 

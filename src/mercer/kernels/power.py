@@ -14,7 +14,7 @@ from ._radial import EACH, Radial
 
 
 class OfPower(Radial):
-    """A smooth function of ‖x − y‖ᵖ, and so as smooth as that at x = y."""
+    """A smooth function of ‖x − y‖ᵖ, and so just as smooth at x = y."""
 
     from_zero = True
     abilities: ClassVar[tuple[str, ...]] = ("gradient_x", "mixed_xy", "gradient_theta")
@@ -38,18 +38,18 @@ class Power(OfPower):
     Parameters
     ----------
     degree : float > 0
-        p. Raising it makes functions smoother and far points count more; p = 1 is the kernel of the energy distance.
+        p. Raising it makes functions smoother and gives distant points more weight; p = 1 gives the energy distance.
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        One number only scales the kernel; one per feature or a matrix changes the geometry. A word is replaced by its
-        value on the training data.
+        A single number only rescales the kernel; one per feature or a matrix changes the geometry. A named rule is
+        evaluated on the training data.
 
     Notes
     -----
     With m = ⌈p/2⌉, (−1)ᵐ‖x − y‖ᵖ is strictly CPD(m) in every dimension unless p is an even integer. So −‖x − y‖ᵖ is
-    strictly CPD(m) for odd m (CPD(1) for 0 < p < 2, CPD(3) for 4 < p < 6) and INDEFINITE, of no order, for even m (2
-    < p < 4). For p = 2m, the quadratic form on coefficients that annihilate degrees < m is (−1)ᵐ⁺¹ times a sum of
-    squares of moments of degree m: −‖x − y‖²ᵐ is CPD(m) for odd m; for even m it is CPD(m + 1), where the form
-    vanishes; never strictly. `gradient_x` exists for p > 1, `mixed_xy` for p ≥ 2. A matrix costs O(nmd).
+    strictly CPD(m) for odd m (CPD(1) for 0 < p < 2, CPD(3) for 4 < p < 6) and INDEFINITE, not CPD of any order, for
+    even m (e.g. 2 < p < 4). For p = 2m, the quadratic form on coefficients that annihilate degrees < m is (−1)ᵐ⁺¹ times
+    a sum of squared moments of degree m, so −‖x − y‖²ᵐ is CPD(m) for odd m and CPD(m + 1), where the form vanishes, for
+    even m; never strictly. `gradient_x` exists for p > 1, `mixed_xy` for p ≥ 2. A matrix costs O(nmd).
 
     References
     ----------
@@ -73,7 +73,7 @@ class Power(OfPower):
     def derivative(self, s: Array, xp: Namespace, order: int) -> Any:
         p = float(self.degree) / 2
         if order == 0:
-            return 0.0 - power(s, p, xp)  # a plain minus would make k(x, x) = −0
+            return 0.0 - power(s, p, xp)  # unary minus would give k(x, x) = −0
         return -prod(p - i for i in range(order)) * power(s, p - order, xp)
 
     def profile_theta(self, s: Array, xp: Namespace) -> dict[str, Any]:

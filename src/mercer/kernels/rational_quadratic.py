@@ -18,22 +18,22 @@ from ._radial import EACH
 
 @register
 class RationalQuadratic(Integrable):
-    r"""Rational quadratic kernel: Gaussian kernels of all lengthscales, mixed.
+    r"""Rational quadratic kernel: a scale mixture of Gaussian kernels.
 
     .. math:: k(x, y) = \left(1 + \frac{\|x - y\|^2}{2 \alpha \ell^2}\right)^{-\alpha}
 
     Parameters
     ----------
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        Distance over which functions vary; larger is smoother. A word is replaced by its value on the training data.
+        Distance over which functions vary; larger is smoother. A named rule is evaluated on the training data.
     alpha : float > 0
-        How alike the mixed lengthscales are. Raising it thins the tail; α → ∞ is the Gaussian kernel.
+        How similar the mixed lengthscales are. Raising it thins the tail; α → ∞ gives the Gaussian kernel.
 
     Notes
     -----
     Strictly positive definite in every dimension: k = E exp(−τ‖x − y‖²/2ℓ²) for τ from the gamma distribution with
-    shape and rate α. Its space holds smooth (C^∞) functions only. Integrable for 2α > d: then a section is
-    Student's density with 2α − d degrees of freedom, up to a factor. A matrix costs O(nmd).
+    shape and rate α. Its space contains only smooth (C^∞) functions. Integrable for 2α > d: then k(·, y) is
+    proportional to Student's t density with 2α − d degrees of freedom. A matrix costs O(nmd).
 
     References
     ----------
@@ -80,6 +80,6 @@ class RationalQuadratic(Integrable):
         return rng.normal(size=(n, dimension)) / np.sqrt(precision)
 
     def spectral_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
-        """n frequencies: Gaussian ones with variance τ, τ from the gamma distribution with shape and rate α."""
+        """n frequencies: Gaussian with variance τ, where τ ~ Gamma with shape and rate α."""
         tau = rng.gamma(self.alpha, 1 / self.alpha, size=(n, 1))
         return self.frequencies(np.sqrt(tau) * rng.normal(size=(n, dimension)))

@@ -14,14 +14,14 @@ from ._dot import DotProduct
 
 @register
 class Sigmoid(DotProduct):
-    r"""Sigmoid (hyperbolic tangent) kernel, which is indefinite.
+    r"""Sigmoid (hyperbolic tangent) kernel, an indefinite kernel.
 
     .. math:: k(x, y) = \tanh(a\, x^\top y + c)
 
     Parameters
     ----------
     scale : float
-        a. Raising its magnitude saturates the values at ±1 sooner.
+        a. Raising its magnitude makes values saturate at ±1 sooner.
     offset : float
         c. Raising it shifts all values towards 1.
 
@@ -31,7 +31,7 @@ class Sigmoid(DotProduct):
     power series φ(t) = Σ bₙtⁿ with all bₙ ≥ 0 (otherwise points near 0, with weights that annihilate the polynomials of
     degree < n, give a negative quadratic form). Here b₀ = tanh c < 0 for c < 0, b₂ = −a² tanh(c)/cosh²(c) < 0 for
     c > 0, and b₁ = a, b₃ = −a³/3 have opposite signs for c = 0. As tanh has no singularity on the real line, infinitely
-    many bₙ are negative (Pringsheim), so it is not conditionally positive definite of any order either. For a = 0 it is
+    many bₙ are negative (Pringsheim), so k is not conditionally positive definite of any order either. For a = 0 it is
     the constant tanh(c). A matrix costs O(nmd); a CSR matrix stays sparse.
 
     References

@@ -1,4 +1,4 @@
-"""The kernels of scikit-learn by its names and parameters."""
+"""scikit-learn's kernels, by its names and parameters."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SKLEARN = (
     "additive_chi2",
     "precomputed",
 )
-OURS = {  # where the estimator has no parameters for the name of scikit-learn
+OURS = {  # for estimators without the parameters that scikit-learn's name would need
     "laplacian": "laplace(lengthscale=2, norm=1)",
     "chi2": "chi_squared(gamma=1)",
     "additive_chi2": "additive_chi_squared(negative=True)",
@@ -43,12 +43,12 @@ def from_sklearn(
     owner: object = "from_sklearn",
     name: str = "kernel",
 ) -> Kernel:
-    """The kernel that scikit-learn's `KernelRidge` would use, with exactly its values, or one of ours.
+    """The kernel that scikit-learn's `KernelRidge` would use, with identical values, or one of Mercer's own.
 
-    scikit-learn's names (``"polynomial"`` and ``"sigmoid"`` included) take its parameters; other text goes to `parse`.
-    A function of two rows is called with `kernel_params`, a kernel of `sklearn.gaussian_process` with whole matrices.
-    ``gamma=None`` is 1/n_features, and 1 for ``"chi2"``. A name that does not use one of the numbers ignores it, as in
-    scikit-learn; a Kernel or an expression together with one is an error. Messages name the `owner` and its parameter.
+    scikit-learn's names (including ``"polynomial"`` and ``"sigmoid"``) take its parameters; other text goes to `parse`.
+    A function of two rows is called with `kernel_params`; a `sklearn.gaussian_process` kernel gets whole matrices.
+    ``gamma=None`` means 1/n_features, or 1 for ``"chi2"``. Parameters that a name does not use are ignored, as in
+    scikit-learn; with a Kernel or an expression they raise an error. Messages name the `owner` and its parameter.
 
     Examples
     --------
@@ -69,8 +69,8 @@ def from_sklearn(
             default = defaults(from_sklearn)[parameter]
             if not same(value, default):
                 raise ValueError(
-                    f"{where(owner)}: {parameter} = {value!r} has no meaning for {name} = {str(kernel)!r}, which "
-                    f"carries its own parameters; leave {parameter} at {default}."
+                    f"{where(owner)}: {parameter} = {value!r} does not apply to {name} = {str(kernel)!r}, which "
+                    f"has its own parameters; leave {parameter} at {default}."
                 )
         return as_kernel(kernel, name)
     if callable(kernel) and not isinstance(kernel, type):
@@ -83,25 +83,25 @@ def from_sklearn(
 
 
 def refuse_mixtures(kernel: KernelLike, owner: object, name: str = "kernel", taken: tuple[str, ...] = SKLEARN) -> None:
-    """Raise for an unknown name, and for a name of scikit-learn in capitals, within an expression, or not `taken`."""
+    """Raise for an unknown name, and for scikit-learn's names in capitals, within expressions, or not in `taken`."""
     if not isinstance(kernel, str):
         return
     word = re.split(r"\W", kernel.strip())[0]
     if word.lower() in OURS and word.lower() not in taken:
         raise ValueError(
-            f"{where(owner)}: {name} = {kernel!r} is unknown; give Mercer's expression, such as {OURS[word.lower()]!r}."
+            f"{where(owner)}: {name} = {kernel!r} is unknown; use Mercer's expression, such as {OURS[word.lower()]!r}."
         )
     if word.lower() in SKLEARN and word not in registry:
         raise ValueError(
-            f"{where(owner)}: {name} = {kernel!r} is unknown; give {word.lower()!r} alone, with gamma, degree and "
+            f"{where(owner)}: {name} = {kernel!r} is unknown; use {word.lower()!r} alone, with gamma, degree and "
             "coef0 as parameters of the estimator, or an expression of Mercer's kernels, such as "
             '"gaussian(lengthscale=2)".'
         )
     if word and word == kernel.strip() and word not in registry and word not in (*OPERATIONS, *MAKERS, *CONSTANTS):
         near = get_close_matches(word.lower(), [*taken, *registry], n=1)
-        listed = f"give one of {', '.join(map(repr, taken))}, or an expression such as 'gaussian(lengthscale=2)'."
+        listed = f"choose one of {', '.join(map(repr, taken))}, or an expression such as 'gaussian(lengthscale=2)'."
         remedy = f"did you mean {near[0]!r}?" if near else listed
-        if not near or near[0] not in registry:  # near one of ours, the parser gives the hint
+        if not near or near[0] not in registry:  # for a name close to one of Mercer's, the parser gives the hint
             raise ValueError(f"{where(owner)}: {name} = {kernel!r}: unknown name {word!r}; {remedy}")
 
 

@@ -1,4 +1,4 @@
-"""Kernels for smoothing and density estimation that vanish beyond the lengthscale; most are not positive definite."""
+"""Compactly supported kernels for smoothing and density estimation; most are not positive definite."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ._limits import root
 
 
 class _Bump(Integrable):
-    """φ on the unit ball and 0 outside, given by φ, ∫₀¹ rᵈ⁻¹ φ dr and draws of r."""
+    """φ on the unit ball and 0 outside, defined by φ, ∫₀¹ rᵈ⁻¹ φ dr and draws of r."""
 
     proven = INDEFINITE
     trials = [(1.7,), (np.array([1.0, 2.0, 3.0]),)]
@@ -39,19 +39,19 @@ class _Bump(Integrable):
 
 @register
 class Tophat(_Bump):
-    r"""Tophat kernel: whether two points are closer than the lengthscale.
+    r"""Tophat kernel: 1 if two points are closer than the lengthscale, else 0.
 
     .. math:: k(x, y) = 1 \;\text{ if }\; \|x - y\| < \ell, \;\text{ else }\; 0
 
     Parameters
     ----------
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        ℓ, the radius of the ball. Larger is smoother. A word is replaced by its value on the training data.
+        ℓ, the radius of the ball. Larger is smoother. A named rule is evaluated on the training data.
 
     Notes
     -----
-    For densities and smoothing: it is not positive definite in any dimension, as on a line its Fourier transform
-    2 sin(ω)/ω is negative in places. A matrix costs O(nmd).
+    For density estimation and smoothing: not positive definite in any dimension, because on a line its Fourier
+    transform 2 sin(ω)/ω is negative in places. A matrix costs O(nmd).
 
     References
     ----------
@@ -75,19 +75,19 @@ class Tophat(_Bump):
 
 @register
 class Epanechnikov(_Bump):
-    r"""Epanechnikov's kernel, of least mean integrated squared error among non-negative ones.
+    r"""Epanechnikov kernel, with the smallest mean integrated squared error among non-negative kernels.
 
     .. math:: k(x, y) = \left(1 - \frac{\|x - y\|^2}{\ell^2}\right)_+
 
     Parameters
     ----------
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        ℓ, the radius of the support. Larger is smoother. A word is replaced by its value on the training data.
+        ℓ, the radius of the support. Larger is smoother. A named rule is evaluated on the training data.
 
     Notes
     -----
-    For densities and smoothing: it is not positive definite in any dimension, as on a line its Fourier transform
-    4 (sin ω − ω cos ω)/ω³ is negative in places. A matrix costs O(nmd).
+    For density estimation and smoothing: not positive definite in any dimension, because on a line its Fourier
+    transform 4 (sin ω − ω cos ω)/ω³ is negative in places. A matrix costs O(nmd).
 
     References
     ----------
@@ -111,19 +111,19 @@ class Epanechnikov(_Bump):
 
 @register
 class Triangular(_Bump):
-    r"""Triangular kernel, scikit-learn's "linear" for densities.
+    r"""Triangular kernel, called "linear" in scikit-learn's density estimation.
 
     .. math:: k(x, y) = \left(1 - \frac{\|x - y\|}{\ell}\right)_+
 
     Parameters
     ----------
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        ℓ, the radius of the support. Larger is smoother. A word is replaced by its value on the training data.
+        ℓ, the radius of the support. Larger is smoother. A named rule is evaluated on the training data.
 
     Notes
     -----
-    Strictly positive definite on a line, where it is `Wendland` of smoothness 0, and not in higher dimensions:
-    (1 − r)₊ᵐ is positive definite for m ≥ (d + 1)/2 only. A matrix costs O(nmd).
+    Strictly positive definite on a line, where it is `Wendland` with smoothness 0, but not in higher dimensions:
+    (1 − r)₊ᵐ is positive definite only for m ≥ (d + 1)/2. A matrix costs O(nmd).
 
     References
     ----------
@@ -155,7 +155,7 @@ class Triangular(_Bump):
 
 @register
 class CosineBump(_Bump):
-    r"""Cosine kernel of compact support, scikit-learn's "cosine" for densities.
+    r"""Cosine kernel with compact support, called "cosine" in scikit-learn's density estimation.
 
     .. math:: k(x, y) = \cos\left(\frac{\pi \|x - y\|}{2 \ell}\right) \;\text{ if }\; \|x - y\| < \ell,
               \;\text{ else }\; 0
@@ -163,12 +163,12 @@ class CosineBump(_Bump):
     Parameters
     ----------
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        ℓ, the radius of the support. Larger is smoother. A word is replaced by its value on the training data.
+        ℓ, the radius of the support. Larger is smoother. A named rule is evaluated on the training data.
 
     Notes
     -----
-    For densities and smoothing: it is not positive definite in any dimension, as on a line its Fourier transform
-    π cos(ω) / (π²/4 − ω²) is negative in places. A matrix costs O(nmd).
+    For density estimation and smoothing: not positive definite in any dimension, because on a line its Fourier
+    transform π cos(ω) / (π²/4 − ω²) is negative in places. A matrix costs O(nmd).
 
     References
     ----------
@@ -184,11 +184,11 @@ class CosineBump(_Bump):
         return xp.where(s < 1, xp.cos(pi / 2 * root(s, xp)), 0.0)
 
     def log_moment(self, dimension: int) -> float:
-        # the cosine's series, term by term: its terms soon vanish, whereas integration by parts loses digits
+        # integrate the series of the cosine term by term: it converges fast, whereas integration by parts loses digits
         return log(sum((-1) ** k * (pi / 2) ** (2 * k) / factorial(2 * k) / (dimension + 2 * k) for k in range(15)))
 
     def radii(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
-        # by rejection from 1 − r, with 1 − r ≤ cos(πr/2) ≤ (1 − r) π/2
+        # rejection sampling from 1 − r, as 1 − r ≤ cos(πr/2) ≤ (1 − r) π/2
         out, open = np.empty(n), np.arange(n)
         while len(open):
             r = rng.beta(dimension, 2, size=len(open))

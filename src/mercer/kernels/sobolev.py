@@ -16,11 +16,11 @@ from ._definiteness import PD
 def truncated_powers(p: int, q: int, x: Array, y: Array, xp: Namespace) -> Any:
     """∫₀^∞ (x − u)₊ᵖ (y − u)₊^q du for x, y ≥ 0.
 
-    With a = min(x, y), v = a − u and the binomial theorem for the larger argument, a sum of non-negative terms.
+    With a = min(x, y), v = a − u and the binomial theorem for the larger argument: a sum of non-negative terms.
     """
     a, gap = xp.minimum(x, y), xp.abs(x - y)
 
-    def larger(p: int, q: int) -> Any:  # Σᵢ (p choose i) gap^{p−i} a^{i+q+1} / (i + q + 1), p the larger one's power
+    def larger(p: int, q: int) -> Any:  # Σᵢ (p choose i) gap^{p−i} a^{i+q+1} / (i + q + 1), p of the larger argument
         power = a ** (q + 1)
         value = power * (1.0 / (q + 1))
         for i in range(1, p + 1):
@@ -41,19 +41,19 @@ class Sobolev(ProductOverCoordinates):
     Parameters
     ----------
     order : int >= 1
-        m. Functions have m − 1 continuous derivatives and an m-th in L²; raising it makes them smoother.
+        m. Functions have m − 1 continuous derivatives and an m-th in L². Raising it makes them smoother.
 
     Notes
     -----
     For d = 1 its space is {f : f(0) = f′(0) = … = f^(m−1)(0) = 0}, with ‖f‖² = ∫ f^(m)(u)² du. With unpenalised
-    polynomials of degree < m it gives the smoothing spline exactly: cubic and natural for m = 2. ``Sobolev(1)`` is
-    ``Brownian``. For d > 1 it is the tensor product, with ‖f‖² the squared integral of ∂^{dm}f/∂x₁ᵐ…∂x_dᵐ, and f = 0
+    polynomials of degree < m it gives exactly the smoothing spline: cubic and natural for m = 2. ``Sobolev(1)`` is
+    ``Brownian``. For d > 1 it is the tensor product, with ‖f‖² the integral of (∂^{dm}f/∂x₁ᵐ…∂x_dᵐ)², and f = 0
     wherever a coordinate is 0; an additive model is ``Sobolev(m).on(0) + Sobolev(m).on(1) + …``.
 
-    Wahba states it on [0, 1]; the formula holds for all x ≥ 0, and there is no upper bound here. Shift data so that
-    they start at 0: with the unpenalised polynomials, the fit does not depend on the shift. Positive definite as an
-    integral of products; not strictly, as k(x, x) = 0 at 0. The closed form is a polynomial in min(x, y) and |x − y|
-    with non-negative coefficients, so it loses no digits. A matrix costs O(nmd · order).
+    Wahba states it on [0, 1]; the formula holds for all x ≥ 0, and there is no upper bound here. Shift the data to
+    start at 0: with the unpenalised polynomials, the fit does not depend on the shift. Positive definite, as an
+    integral of products; not strictly, as k(0, 0) = 0. The closed form is a polynomial in min(x, y) and |x − y|
+    with non-negative coefficients, so no digits are lost. A matrix costs O(nmd · order).
 
     References
     ----------

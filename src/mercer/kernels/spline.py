@@ -23,8 +23,8 @@ class Spline(ProductOverCoordinates):
     -----
     Each factor is 1 + xy + ∫₀^∞ (x − u)₊(y − u)₊ du: constants, lines and ``Sobolev(2)``. So for d = 1,
     ‖f‖² = f(0)² + f′(0)² + ∫ f″(u)² du, and minimum-norm interpolants are cubic splines. Strictly positive definite: if
-    the quadratic form vanishes then so does Σ cᵢ(xᵢ − u)₊ for all u ≥ 0, whose kinks at the xᵢ > 0 force those cᵢ = 0,
-    and 1 + xy settles a point at 0. Values grow like x³y³; scale the data to [0, 1]. A matrix costs O(nmd).
+    the quadratic form vanishes, so does Σ cᵢ(xᵢ − u)₊ for all u ≥ 0; its kinks at the xᵢ > 0 force those cᵢ = 0,
+    and 1 + xy settles a point at 0. Factors of k(x, x) grow like x³; scale the data to [0, 1]. A matrix costs O(nmd).
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""A kernel on the rows of a table, from kernels on its columns."""
+"""A kernel on the rows of a table, built from kernels on its columns."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from .categories import Delta
 from .derivatives import renamed
 from .gaussian import Gaussian
 
-OBSERVED = 200  # rows that represent all observed ones
+OBSERVED = 200  # maximum number of rows kept to represent the observed values
 
 
 @register
 class Table(Kernel):
-    r"""Kernel on the rows of a table, from a kernel for each column or group of columns.
+    r"""Kernel on the rows of a table, built from one kernel for each column or group of columns.
 
     .. math:: k(x, y) = \prod_j \frac{1 + k_j(x_j, y_j)}{2} \quad\text{or}\quad \sum_j k_j(x_j, y_j)
         \quad\text{or}\quad \prod_j k_j(x_j, y_j)
@@ -34,25 +34,25 @@ class Table(Kernel):
     Parameters
     ----------
     kernels : dict or "auto"
-        From the name of a column, or a tuple of names, to a kernel on vectors (of numbers and dates), on categories, or
-        (for one column) on strings. "auto" takes all columns by their types; see Notes. `resolve` fills it in, as every
-        estimator does.
+        Maps the name of a column, or a tuple of names, to a kernel on vectors (for numbers and dates), on categories,
+        or (for one column) on strings. "auto" chooses kernels for all columns by type; see Notes. `resolve` fills it
+        in; estimators do so in fit.
     combine : {"auto", "interactions", "sum", "product"}
-        "sum" has additive functions of the groups, "product" only functions of all groups together, and "interactions"
-        both and everything in between, so that no two rows are unrelated. "auto" is "product" for automatic
-        kernels and "interactions" for given ones.
+        "sum" gives additive functions of the groups, "product" only functions of all groups jointly, and
+        "interactions" main effects and interactions of every order, so that no two rows are unrelated. "auto" is
+        "product" for automatic kernels and "interactions" for given ones.
     missing : {"mean", "match", "error"}
-        What a missing value is: "mean" gives it the mean of the feature vectors of the values that `resolve` observed,
-        so that it is as similar to a value as the observed ones are on average; "match" makes it a value similar to no
-        other; "error" raises. A row misses a group if it misses one of its columns.
+        Treatment of missing values. "mean" gives them the mean feature vector of the values seen by `resolve`, so they
+        are as similar to a value as the observed ones are on average; "match" makes them similar only to each other;
+        "error" raises. A row is missing in a group if any of the group's columns is missing.
     width : float > 0
-        Of the automatic kernels: multiplies their lengthscales, so that raising it makes functions smoother.
+        Multiplies the lengthscales of the automatic kernels. Raising it makes functions smoother.
     observed : dict, optional
-        The rows of each group that stand for the observed ones; filled in by `resolve`.
+        For each group, rows that represent the observed values; filled in by `resolve`.
 
     Notes
     -----
-    The automatic choice, where d is the number of columns with numbers, p the number of the others and w the width:
+    The automatic choice, with d numeric or date columns, p other columns, and w the width:
 
     ============================  =====================================================================
     column                        kernel
@@ -62,9 +62,9 @@ class Table(Kernel):
     constant, or all missing      none
     ============================  =====================================================================
 
-    so that numbers enter as with scikit-learn's ``gamma="scale"`` after standardisation, and labels by the fraction
-    that agrees. Dates are days. Parameters are named by columns, ``kernel__age__lengthscale``; a group's name is joined
-    by commas, and a column that is called like a parameter of the table has an underscore added, ``kernel__width_``.
+    so numbers enter as with scikit-learn's ``gamma="scale"`` after standardisation, and labels by the fraction
+    that agrees. Dates are measured in days. Parameters are named after columns: ``kernel__age__lengthscale``. The names
+    in a group are joined by commas; a column named like a parameter of Table gets an underscore: ``kernel__width_``.
 
     References
     ----------
@@ -103,12 +103,12 @@ class Table(Kernel):
         if self.kernels == "auto":
             return
         if not isinstance(self.kernels, dict) or not self.kernels:
-            raise TypeError(f"{where(self)}: kernels = {self.kernels!r} must be 'auto' or a dictionary, not empty.")
+            raise TypeError(f"{where(self)}: kernels = {self.kernels!r} must be 'auto' or a non-empty dictionary.")
         require_kernels(self, "kernels", list(self.kernels.values()))
         for k in self.kernels.values():
             k.validate()
 
-    # ---- parameters, named by columns
+    # ---- parameters, named after columns
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         params = super().get_params(deep=False)
@@ -124,7 +124,7 @@ class Table(Kernel):
             params["kernels"] = kernels = dict(kernels)
             names = self._names(kernels)
             inside: dict[Any, dict[str, Any]] = {}
-            for p in sorted(params, key=len):  # a whole kernel before its parameters
+            for p in sorted(params, key=len):  # set a kernel before its parameters
                 column = max((c for c in names if p == c or p.startswith(f"{c}__")), key=len, default=None)
                 if column == p:
                     kernels[names[column]] = params.pop(p)
@@ -135,7 +135,7 @@ class Table(Kernel):
         return super().set_params(**params)
 
     def _names(self, groups: Iterable[Any]) -> dict[str, Any]:
-        """The groups by their names in parameters, which differ from the names of the table's own parameters."""
+        """The groups keyed by parameter name, distinct from the names of the table's own parameters."""
         own = self._get_param_names()
         joined = {",".join(map(str, group)) if isinstance(group, tuple) else str(group): group for group in groups}
         return {f"{name}_" if name in own else name: group for name, group in joined.items()}
@@ -148,7 +148,7 @@ class Table(Kernel):
         return self.kernels
 
     def _part(self, X: Frame, group: Any) -> tuple[Any, np.ndarray]:
-        """The complete rows of a group, in the form that its kernel takes, and a mask of them."""
+        """The complete rows of a group, in the form its kernel expects, and a mask that selects them."""
         names = group if isinstance(group, tuple) and group not in X else (group,)
         for c in names:
             if c not in X:
@@ -158,7 +158,7 @@ class Table(Kernel):
         if self.missing == "error" and missing.any():
             row = int(np.argmax(missing))
             raise ValueError(
-                f"{where(self)}: column {group!r} misses a value at row {row}; impute it, or use missing='mean'."
+                f"{where(self)}: column {group!r} has a missing value in row {row}; impute it, or use missing='mean'."
             )
         columns, k = [X[c][~missing] for c in names], self._groups()[group]
         if not len(columns[0]):
@@ -169,7 +169,7 @@ class Table(Kernel):
         elif len(columns) == 1:
             rows = list(columns[0])
         else:
-            raise TypeError(f"{where(self)}: {group!r} is {len(columns)} columns, but {k} takes one.")
+            raise TypeError(f"{where(self)}: {group!r} has {len(columns)} columns, but {k} takes one.")
         return k.domain.check(rows, k, f"X[{group!r}]"), ~missing
 
     def resolve(self, X: Checked) -> Self:
@@ -182,7 +182,7 @@ class Table(Kernel):
         parts = {group: copy._part(X, group)[0] for group in copy._groups()}
         for group, rows in parts.items():
             if rows is None:
-                raise ValueError(f"{where(self)}: column {group!r} has no value in any row; leave it out.")
+                raise ValueError(f"{where(self)}: column {group!r} is missing in every row; omit it.")
         copy.kernels = {group: k.resolve(parts[group]) for group, k in copy._groups().items()}
         if self.missing == "mean" and self.observed is None:
             copy.observed = {group: _thinned(copy.kernels[group], rows) for group, rows in parts.items()}
@@ -193,13 +193,13 @@ class Table(Kernel):
     def _mean(self, group: Any) -> Any:
         if self.observed is None:
             raise ValueError(
-                f"{where(self)}: column {group!r} misses values, and observed is None; call resolve(table) first, as "
+                f"{where(self)}: column {group!r} has missing values, but observed is None; call resolve(table), as "
                 "estimators do in fit, or use missing='match'."
             )
         return self.observed[group]
 
     def _value(self, group: Any, k: Kernel, X: Any, Y: Any) -> np.ndarray:
-        """k_j with missing values."""
+        """k_j, with missing values handled."""
         A, a = self._part(X, group)
         B, b = (A, a) if Y is None else self._part(Y, group)
         if a.all() and b.all():
@@ -252,7 +252,7 @@ class Table(Kernel):
         return found
 
     def _pieces(self, group: Any, X: Any, Y: Any, E: np.ndarray) -> list[tuple[Any, Any, np.ndarray]]:
-        """The rows of a group with their part of E; a missing value may be the mean of those that were observed."""
+        """The rows of a group with their part of E; for "mean", missing values spread theirs over the observed rows."""
         (A, a), (B, b) = self._part(X, group), self._part(Y, group)
         pieces = [(A, B, E[np.ix_(a, b)])]
         if self.missing == "mean" and not (a.all() and b.all()):
@@ -285,16 +285,16 @@ class Table(Kernel):
 
 
 def _thinned(k: Kernel, rows: Index) -> Any:
-    """At most `OBSERVED` of the rows, evenly spaced."""
+    """At most `OBSERVED` rows, evenly spaced."""
     n = k.domain.size(rows)
     return rows if n <= OBSERVED else k.domain.take(rows, np.linspace(0, n - 1, OBSERVED).astype(int))
 
 
 def _automatic(X: Frame, owner: Table) -> dict[Any, Kernel]:
-    """A kernel for each column that varies, by its type."""
+    """A kernel for each non-constant column, by its type."""
     varying = {c: v for c, v in X.columns.items() if len(set(v[~is_missing(v)].tolist())) > 1}
     if not varying:
-        raise ValueError(f"{where(owner)}: no column of X varies; name the columns and their kernels.")
+        raise ValueError(f"{where(owner)}: all columns of X are constant or missing; name columns and their kernels.")
     numbers = [c for c, v in varying.items() if v.dtype.kind == "f"]
     p = max(len(varying) - len(numbers), 1)
     lengthscale = owner.width * np.sqrt(len(numbers) / 2)

@@ -1,4 +1,4 @@
-"""Kernels between tasks, for ``k @ Shared(0.5)`` and ``k @ Tasks(B, labels)`` on pairs of a sample and its task."""
+"""Kernels between tasks, for ``k @ Shared(0.5)`` and ``k @ Tasks(B, labels)`` on (sample, task) pairs."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from .finite import FiniteDomain
 
 @register
 class Shared(_Labels):
-    r"""Kernel between tasks with a common part.
+    r"""Kernel between tasks that share a common component.
 
     .. math:: k(s, t) = \sigma + (1 - \sigma)\, [s = t]
 
-    Times a kernel on samples it is that of the functions :math:`f_t = g_0 + g_t` with the squared norm
-    :math:`\|g_0\|^2/\sigma + \sum_t \|g_t\|^2/(1 - \sigma)`, the least over such parts.
+    Multiplied by a kernel on samples, it is the kernel of functions :math:`f_t = g_0 + g_t` with squared norm
+    :math:`\|g_0\|^2/\sigma + \sum_t \|g_t\|^2/(1 - \sigma)`, minimised over such decompositions.
 
     Parameters
     ----------
     share : float in [0, 1]
-        σ. 0 separates the tasks, 1 makes them one; a new task has the common part.
+        σ. 0 keeps the tasks independent, 1 makes them identical; a new task gets the common component.
 
     Notes
     -----
-    The correlation of two tasks is σ. Rows of labels of any type with equality; strictly positive definite for σ < 1.
-    A matrix costs O(nm).
+    The correlation between two tasks is σ. Labels may be of any type with equality; strictly positive definite for
+    σ < 1. A matrix costs O(nm).
 
     References
     ----------
@@ -63,7 +63,7 @@ class Shared(_Labels):
 
 
 class Labels(Categories):
-    """One column of labels, with a list of known ones."""
+    """One column of labels, with a list of the known ones."""
 
     def __init__(self, known: Any):
         self.known = list(known)
@@ -71,7 +71,7 @@ class Labels(Categories):
     def check(self, X: Checked, owner: object, name: str = "X") -> Any:
         X = super().check(X, owner, name)
         if X.shape[1] != 1:
-            raise ValueError(f"{where(owner)}: {name} has {X.shape[1]} columns; give one label for each sample.")
+            raise ValueError(f"{where(owner)}: {name} has {X.shape[1]} columns; pass one label for each sample.")
         return X
 
     def sample(self, rng: np.random.Generator, n: int) -> Any:
@@ -80,7 +80,7 @@ class Labels(Categories):
 
 @register
 class Tasks(_Labels):
-    r"""Kernel between tasks given by a matrix, and extended to tasks that are not in it.
+    r"""Kernel between tasks defined by a matrix, and extended to new tasks.
 
     .. math:: k(s, t) = B_{st}, \qquad k(u, t) = \tfrac1T \sum_s B_{st} \quad \text{for a new task } u
 
@@ -89,12 +89,12 @@ class Tasks(_Labels):
     matrix : array of shape (T, T)
         B, real, finite and symmetric: the covariance of the tasks.
     labels : sequence of T labels, optional
-        The tasks of its rows; 0, …, T − 1 otherwise.
+        The tasks of its rows; by default 0, …, T − 1.
 
     Notes
     -----
-    A new task has the mean of the feature vectors of the others, so that with any method its function is the mean of
-    theirs, and the kernel remains positive definite, though not strictly. A matrix costs O(nm).
+    The feature vector of a new task is the mean of the others. So with any method its function is the mean of theirs,
+    and the kernel remains positive definite, though not strictly. A matrix costs O(nm).
 
     References
     ----------
@@ -116,17 +116,17 @@ class Tasks(_Labels):
 
     @classmethod
     def from_graph(cls, adjacency: Any, labels: Array = None, own: float = 1.0) -> Self:
-        r"""The kernel :math:`(L + \omega I)^{-1}` of a graph of tasks, with L its Laplacian.
+        r"""The kernel :math:`(L + \omega I)^{-1}` of a graph of tasks with Laplacian L.
 
         Its squared norm is :math:`\sum_{s<t} A_{st} \|f_s - f_t\|^2 + \omega \sum_t \|f_t\|^2`.
 
         Parameters
         ----------
         adjacency : array of shape (T, T)
-            A, symmetric, >= 0: how alike two tasks should be. The diagonal does not count.
+            A, symmetric, >= 0: how similar two tasks should be. The diagonal is ignored.
         labels : sequence of T labels, optional
         own : float > 0
-            ω; larger separates the tasks.
+            ω. Raising it makes the tasks more independent.
 
         Examples
         --------
@@ -163,7 +163,7 @@ class Tasks(_Labels):
         return Labels(self._known())
 
     def _extended(self) -> np.ndarray:
-        """B with one more row and column, for new tasks."""
+        """B with an extra row and column for new tasks."""
         B = host(self.matrix).astype(np.float64)
         mean = B.mean(axis=0)
         return np.block([[B, mean[:, None]], [mean[None, :], mean.mean()]])

@@ -1,6 +1,6 @@
-"""Kernels on raw documents: words and their sequences, counted in sparse vectors.
+"""Kernels on raw documents: words and word sequences, counted in sparse vectors.
 
-Documents are split as scikit-learn's `CountVectorizer` splits them, so that parameters of the same name mean the same.
+Documents are split by scikit-learn's `CountVectorizer`, so parameters with the same name have the same meaning.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ANALYZERS = ("word", "char", "char_wb")
 
 
 class _Text(Counted):
-    """Documents as counts of what an analyser finds in them."""
+    """Documents as counts of the terms that an analyser finds in them."""
 
     proven = PD
     domain = Strings()
@@ -74,22 +74,22 @@ class BagOfWords(_Text):
 
     .. math:: k(x, y) = \sum_w \operatorname{tf}_w(x) \, \operatorname{tf}_w(y)
 
-    where :math:`\operatorname{tf}_w(x)` is the number of times that x has the word w.
+    where :math:`\operatorname{tf}_w(x)` is the number of occurrences of the word w in x.
 
     Parameters
     ----------
     lowercase : bool
-        Whether letters are compared without their case.
+        Whether to ignore case.
     stop_words : None, "english" or sequence of str
-        Words that do not count.
+        Words to ignore.
     sublinear_tf : bool
-        Take 1 + log tf for tf, so that words repeated many times count less.
+        Replace tf by 1 + log tf, so that words repeated many times count less.
 
     Notes
     -----
     Words are sequences of two or more letters or digits. Longer documents have larger values; ``.normalized()`` is the
-    cosine of the angle between the vectors, and is what most methods should get. A matrix costs the number of common
-    words of all pairs.
+    cosine of the angle between the vectors, and is the right choice for most methods. The cost of a matrix is the
+    number of common words, summed over all pairs.
 
     References
     ----------
@@ -110,25 +110,25 @@ class BagOfWords(_Text):
 
 @register
 class NGram(_Text):
-    r"""The sequences of n words, or of n letters, that two documents share.
+    r"""The sequences of n words or n letters that two documents share.
 
     .. math:: k(x, y) = \sum_g \operatorname{tf}_g(x) \, \operatorname{tf}_g(y)
 
-    over all n-grams g with n in a range, where :math:`\operatorname{tf}_g(x)` counts the places where x has g.
+    over all n-grams g with n in a range, where :math:`\operatorname{tf}_g(x)` is the number of occurrences of g in x.
 
     Parameters
     ----------
     ngram_range : (int, int)
-        The shortest and the longest n. Raising the longest makes order count more.
+        The smallest and the largest n. Raising the largest makes word order count more.
     analyzer : "word", "char" or "char_wb"
-        What the items are: words, letters, or letters within words (padded with spaces at their ends).
+        The items: words, letters, or letters within words (padded with a space at each end).
     lowercase, sublinear_tf
         As in `BagOfWords`.
 
     Notes
     -----
-    On letters, runs of white space count as one space; `mercer.kernels.strings.Spectrum` takes strings as they are.
-    Use ``.normalized()`` where documents differ in length.
+    On letters, runs of white space count as one space; `mercer.kernels.strings.Spectrum` uses strings as they are.
+    Use ``.normalized()`` if documents differ in length.
 
     References
     ----------
@@ -155,14 +155,14 @@ class NGram(_Text):
 
 
 class Corpus:
-    """How many of a sample's documents have each term; immutable.
+    """The document frequency of each term in a collection of documents; immutable.
 
     Parameters
     ----------
     documents : int
         The number of documents.
     frequencies : dict
-        From the terms to the number of documents that have them.
+        Maps each term to the number of documents that contain it.
 
     Examples
     --------
@@ -175,7 +175,7 @@ class Corpus:
 
     @classmethod
     def of(cls, documents: Iterable[Iterable[str]]) -> Self:
-        """Of documents given by their terms."""
+        """The corpus of documents given by their terms."""
         frequencies: dict[str, int] = {}
         n = 0
         for terms in documents:
@@ -203,27 +203,27 @@ class Corpus:
 
 @register
 class TfIdf(_Text):
-    r"""The words that two documents share, rare ones counting more.
+    r"""The words that two documents share, with more weight on rare words.
 
     .. math:: k(x, y) = \sum_w \operatorname{idf}_w^2 \operatorname{tf}_w(x) \, \operatorname{tf}_w(y),
         \qquad \operatorname{idf}_w = 1 + \log \frac{1 + N}{1 + N_w},
 
-    where :math:`\operatorname{tf}_w(x)` is the number of times that x has the word w, and :math:`N_w` the number of the
-    corpus' N documents that have it.
+    where :math:`\operatorname{tf}_w(x)` is the number of occurrences of the word w in x, and :math:`N_w` the number of
+    the N documents of the corpus that contain it.
 
     Parameters
     ----------
     corpus : Corpus, optional
-        The documents that define what is rare; without one, the training sample (filled in by `resolve`, as every
-        estimator does).
+        The documents that define which words are rare; by default the training sample (filled in by `resolve`, which
+        estimators call in fit).
     ngram_range : (int, int)
-        The shortest and the longest sequence of words that is counted as one.
+        The shortest and the longest sequence of words counted as one term.
     lowercase, stop_words, sublinear_tf
         As in `BagOfWords`.
 
     Notes
     -----
-    Words that the corpus lacks do not count, so that ``TfIdf().normalized()`` is the inner product of the vectors of
+    Words that are not in the corpus are ignored, so ``TfIdf().normalized()`` is the inner product of the vectors of
     scikit-learn's `TfidfVectorizer`.
 
     References
@@ -266,7 +266,7 @@ class TfIdf(_Text):
         return [Counts(f, v * idf[f]) for f, v in super().weigh(forms, store)]
 
     def _weights(self, store: Store) -> np.ndarray:
-        """idf by the number of the term; kept for all tiles of a matrix."""
+        """idf by term number; cached for all tiles of a matrix."""
         if self.corpus is None:
             raise ValueError(f"{where(self)}: corpus is None; call resolve(documents) first, as estimators do in fit.")
         known: Any = getattr(self, "_known", (None, None, ()))

@@ -18,8 +18,8 @@ class ThinPlate(Polyharmonic):
     Parameters
     ----------
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        ℓ. One number only scales the quadratic form on coefficients that annihilate the affine functions; one per
-        feature or a matrix changes the geometry. A word is replaced by its value on the training data.
+        ℓ. A single number only rescales the quadratic form on coefficients that annihilate the affine functions; one
+        per feature or a matrix changes the geometry. A named rule is evaluated on the training data.
 
     Notes
     -----

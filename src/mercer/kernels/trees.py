@@ -19,12 +19,12 @@ __all__ = ["SubsetTree", "Subtree"]
 
 @register
 class Subtree(Counted):
-    r"""The complete subtrees that two trees share: a node with all that is below it.
+    r"""The complete subtrees that two trees share: nodes with all their descendants.
 
     .. math:: k(x, y) = \sum_t \lambda^{|t|} \, n_t(x) \, n_t(y)
 
-    where :math:`n_t(x)` is the number of nodes of x below which the subtree is t, and :math:`|t|` the number of nodes
-    of t, leaves not counted.
+    where :math:`n_t(x)` is the number of nodes of x whose complete subtree is t, and :math:`|t|` the number of nodes
+    of t, not counting leaves.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ class Subtree(Counted):
 
     Notes
     -----
-    A node is a tuple ``(label, child, …)``, a leaf any other hashable value, for example a word; leaves alone are no
-    subtrees. ``("a",)`` is a node without children. Each subtree is numbered once, so that a matrix costs no more than
-    the products of the counts.
+    A node is a tuple ``(label, child, …)``, a leaf any other hashable value, for example a word; a leaf alone is not a
+    subtree. ``("a",)`` is a node without children. Each subtree is numbered once, so the cost of a matrix is only that
+    of the products of the counts.
 
     References
     ----------
@@ -60,7 +60,7 @@ class Subtree(Counted):
         self.decay = decay
 
     def form(self, tree: Any, store: Store) -> Counts:
-        """The subtree below each node, known by its label and the numbers of the subtrees below it."""
+        """The subtree at each node, identified by its label and the numbers of the subtrees of its children."""
         number: dict[int, int] = {}
         size: dict[int, int] = {}
         nodes = _upwards(tree)
@@ -84,7 +84,7 @@ def _upwards(tree: Any) -> list[tuple[Any, ...]]:
 
 @njit
 def fragments(numbers: Any, starts: Any, children: Any, others: Any, begins: Any, kids: Any, decay: float) -> float:
-    """Σ C(a, b) over the nodes of two trees; children stand before their parents."""
+    """Σ C(a, b) over the nodes of two trees; children come before their parents."""
     C = np.zeros((len(numbers), len(others)))
     total = 0.0
     for a in range(len(numbers)):
@@ -99,7 +99,7 @@ def fragments(numbers: Any, starts: Any, children: Any, others: Any, begins: Any
 
 
 class Productions(NamedTuple):
-    """The nodes of a tree, children first: the numbers of their productions, and their children that are nodes."""
+    """The nodes of a tree, children first: the numbers of their productions, and their non-leaf children."""
 
     numbers: np.ndarray
     starts: np.ndarray
@@ -112,7 +112,7 @@ class Productions(NamedTuple):
 
 @register
 class SubsetTree(Structured):
-    r"""The fragments that two trees share: a node with some of what is below it, where nodes keep all children or none.
+    r"""The fragments that two trees share: parts of subtrees in which each node keeps all of its children or none.
 
     .. math:: k(x, y) = \sum_{a \in x} \sum_{b \in y} C(a, b), \qquad
         C(a, b) = \begin{cases} \lambda \prod_j \bigl(1 + C(a_j, b_j)\bigr) & \text{a and b have the same production} \\
@@ -124,13 +124,13 @@ class SubsetTree(Structured):
     ----------
     decay : 0 < float <= 1
         λ: a fragment with m productions counts :math:`\lambda^m`. The number of fragments grows exponentially with the
-        size of a tree, so that a decay near 1 makes every tree similar to itself alone.
+        size of a tree, so a decay near 1 makes every tree similar only to itself.
 
     Notes
     -----
-    Positive definite: an inner product of counts of fragments. A value costs the product of the numbers of nodes. A
-    node is a tuple ``(label, child, …)``, a leaf any other hashable value; C is 0 between leaves. With
-    ``.normalized()`` the size of the trees does not count.
+    Positive definite: an inner product of fragment counts. A value costs the product of the numbers of nodes. A
+    node is a tuple ``(label, child, …)``, a leaf any other hashable value; C is 0 between leaves. Use ``.normalized()``
+    to remove the effect of tree size.
 
     References
     ----------
@@ -156,7 +156,7 @@ class SubsetTree(Structured):
         nodes = _upwards(tree)
         place: dict[int, int] = {}
         for i, node in enumerate(nodes):
-            # one tuple may stand in several places; its deepest is before all its parents
+            # a tuple may occur in several places; its deepest occurrence comes before all its parents
             place.setdefault(id(node), i)
         numbers = [
             store.number((node[0], *((c[0],) if isinstance(c, tuple) else c for c in node[1:]))) for node in nodes

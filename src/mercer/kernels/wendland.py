@@ -17,7 +17,7 @@ from ._limits import power, root
 
 
 def _coefficients(k: int, e: int) -> list[float]:
-    """Of the polynomial factor p_k, p_k(0) = 1 first (corollary 9.14, normalised); e is the equation's l."""
+    """Coefficients of the factor p_k in ascending order, with p_k(0) = 1 (corollary 9.14, normalised); e is l."""
     if k == 0:
         return [1]
     if k == 1:
@@ -52,12 +52,12 @@ class Wendland(Integrable):
     smoothness : {0, 1, 2, 3}
         k: functions are 2k times continuously differentiable. d is the number of columns of X.
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        Radius of the support: points further apart are orthogonal. Larger is smoother. A word is replaced by its value
-        on the training data.
+        Radius of the support: k is 0 for points further apart. Larger is smoother. A named rule is evaluated on the
+        training data.
 
     Notes
     -----
-    Strictly positive definite on the dimension that it is used in, and there the space is the Sobolev space of order
+    Strictly positive definite in the dimension d of the data, where its space is the Sobolev space of order
     d/2 + k + ½ with an equivalent norm (d ≥ 3 for k = 0). As φ_{d,k} = I φ_{d,k−1} up to a factor, with the same l
     and (Iφ)(r) = ∫_r^∞ t φ(t) dt, its derivative in r² is −½ (l + 2k − 1)(l + 2k)/(2k − 1) times the kernel of k − 1.
     `gradient_x` and `mixed_xy` exist for k ≥ 1. For k = 0 and d = 1 the derivative in ℓ jumps at r = 1. A matrix
@@ -96,7 +96,7 @@ class Wendland(Integrable):
         return kernel
 
     def derivative(self, s: Array, xp: Namespace, order: int) -> Any:
-        """By steps k → k − 1; the last, from k = 0, is ½ d/dr over r."""
+        """The derivative in s, in steps k → k − 1; the last, from k = 0, is (½ d/dr)/r."""
         k, e = int(self.smoothness), self._exponent
         steps = min(order, k)
         factor = prod(-0.5 * (e + 2 * i - 1) * (e + 2 * i) / (2 * i - 1) for i in range(k, k - steps, -1))
@@ -104,7 +104,7 @@ class Wendland(Integrable):
         rest = xp.clip(1 - r, 0.0, None)
         if order <= k:
             return factor * rest ** (e + k - order) * _polynomial(k - order, e, r)
-        inside = xp.astype(r < 1, r.dtype)  # for l = 1, where rest ** 0 would be 1 outside the support
+        inside = xp.astype(r < 1, r.dtype)  # needed for l = 1, where rest ** 0 would be 1 outside the support
         return factor * -0.5 * e * inside * rest ** (e - 1) * power(s, -0.5, xp)
 
     def _parts(self, dimension: int) -> tuple[np.ndarray, int]:

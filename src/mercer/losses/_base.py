@@ -1,32 +1,32 @@
-"""Losses: functions of the targets y and the values f of the whole sample, independent of the kernel.
+"""Losses: functions of the targets y and the function values f on the whole sample, independent of the kernel.
 
 Objectives are L(f) + (α/2)‖f‖² with L(f) = Σ wᵢ ℓ(yᵢ, fᵢ). A loss is separable or `coupled`:
 
-- A separable one writes `value`, the numbers ℓ(yᵢ, fᵢ), from which `total`, the number L, follows. f has one entry per
-  sample, or a row of `outputs(y)` entries. A loss of one variable treats each entry as a sample.
-- A coupled one writes `total`, and has no value for a single sample.
+- A separable loss defines `value`, the numbers ℓ(yᵢ, fᵢ), from which `total`, the number L, follows. f has one entry
+  per sample, or a row of `outputs(y)` entries. A loss of one variable treats each entry as a sample.
+- A coupled loss defines `total`, and has no value for a single sample.
 
-Every derivative is one of L in f, weights included. `weight=None` stands for ones, so that derivatives of a separable
-loss are then those of ℓ, sample by sample. `provides` lists which of the following a loss has:
+All derivatives are of L with respect to f and include the weights. `weight=None` means unit weights; the derivatives of
+a separable loss are then those of ℓ for each sample. `provides` lists which of the following a loss has:
 
 =================  ==================================================================================================
-gradient           ∂L/∂f, of the shape of f; at a kink, where `smooth` is False, a subgradient
-hessian            the diagonal of ∂²L/∂f², or its blocks of shape (n, k, k) where rows of f are one variable
-hessian_product    ∂²L/∂f² V, for V of the shape of f, or with one more axis of columns
+gradient           ∂L/∂f, with the shape of f; at a kink, where `smooth` is False, a subgradient
+hessian            the diagonal of ∂²L/∂f², or its blocks of shape (n, k, k) if each row of f is one variable
+hessian_product    ∂²L/∂f² V, for V with the shape of f, or with an additional axis of columns
 majorizer          in the form of `hessian`, M ≥ 0 and M ≥ ∂²L/∂f²: the curvature of a Newton or reweighting step
-prox               argmin_f ℓ(y, f) + ‖f − v‖²/(2·step), per sample, exact; step is a number or one per sample
+prox               argmin_f ℓ(y, f) + ‖f − v‖²/(2·step), per sample, exact; step is one number or one per sample
 conjugate          ℓ*(y, u) = sup_f uf − ℓ(y, f), per sample; infinite outside its domain
 box                the dual as a quadratic form in a box, see `Box`
-link               f for a mean (or probability, or rate); `link_inverse` the mean that f stands for, increasing in f
+link               f for a mean (or probability, or rate); `link_inverse` maps f to the mean, increasing in f
 =================  ==================================================================================================
 
 `convex` and `smooth` (a gradient everywhere, Lipschitz on bounded sets, and a Hessian almost everywhere) tell a solver
-what it may do, `quadratic` that the loss is ½(y − f)² and its problems linear, `task` what targets are. Targets are
-checked once, by `check`, and are of f's array library and floating type; no other method validates.
+what it may do; `quadratic` means that the loss is ½(y − f)² and its problems are linear; `task` is the type of the
+targets. Targets are checked once, by `check`, and share f's array library and floating type; no other method validates.
 
 The dual problem. For L = Σ bᵢ ℓ(yᵢ, fᵢ) + ½‖f‖² the minimiser is f = Σ βᵢ k(·, xᵢ) with βᵢ = −bᵢ ℓ'(fᵢ), and β
-minimises ½βᵀKβ + Σ bᵢ ℓ*(yᵢ, −βᵢ/bᵢ), with Σβ = 0 where f has a free offset. The two optimal values add up to 0, so
-that their sum at any f and β is the duality gap.
+minimises ½βᵀKβ + Σ bᵢ ℓ*(yᵢ, −βᵢ/bᵢ), with Σβ = 0 if f has a free offset. The two optimal values sum to 0, so their
+sum at any f and β is the duality gap.
 
 Rockafellar, *Convex Analysis* (1970), section 12 for conjugates.
 """
@@ -49,7 +49,7 @@ DERIVATIVES = ("gradient", "hessian", "hessian_product", "majorizer")
 DUAL = ("prox", "conjugate")
 LINK = ("link", "link_inverse")
 ABILITIES = (*DERIVATIVES, *DUAL, "box", *LINK)
-FAR = 1e300  # stands for no bound: compiled code has no infinity
+FAR = 1e300  # stands for no bound: compiled code avoids infinity
 registry: dict[str, type[Loss]] = {}
 _L = TypeVar("_L", bound="Loss")
 
@@ -64,29 +64,29 @@ class Box(NamedTuple):
 
 
 def register(cls: type[_L]) -> type[_L]:
-    """Enter a loss into the registry under its name in snake case, where `as_loss` and the law tests find it."""
+    """Register a loss under its name in snake case, where `as_loss` and the law tests find it."""
     cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
     registry[cls.name] = cls
     return cls
 
 
 def per_sample(numbers: Any, f: Array) -> Any:
-    """A number, or one per sample, in a shape that multiplies f."""
+    """One number, or one per sample, in a shape that broadcasts against f."""
     if not is_array(numbers) or numbers.ndim in (0, f.ndim):
         return numbers
     return namespace(numbers).reshape(numbers, (-1, *(1,) * (f.ndim - 1)))
 
 
 def weighted(values: Array, weight: Array) -> Any:
-    """Values (or blocks) multiplied by the weight of their sample."""
+    """Values (or blocks) multiplied by their sample weights."""
     return values if weight is None else values * per_sample(weight, values)
 
 
 class Loss(BaseEstimator):
-    """The loss Σ wᵢ ℓ(yᵢ, fᵢ), or one that couples the samples.
+    """The loss Σ wᵢ ℓ(yᵢ, fᵢ), or a loss that couples the samples.
 
-    A subclass writes `value` (or `total`, if `coupled`) and the abilities that it lists in `abilities`; `register`
-    makes it known by name, and `mercer.testing.check_loss` checks it.
+    A subclass defines `value` (or `total`, if `coupled`) and the operations that it lists in `abilities`; `register`
+    makes it available by name, and `mercer.testing.check_loss` tests it.
 
     Examples
     --------
@@ -99,19 +99,19 @@ class Loss(BaseEstimator):
     """
 
     name: ClassVar[str]
-    rules: ClassVar[Mapping[str, Any]] = {}  # what `validate` checks of the parameters
+    rules: ClassVar[Mapping[str, Any]] = {}  # rules for the parameters, checked by `validate`
     trials: ClassVar[Sequence[tuple[Any, ...]]] = ((),)  # arguments of the `examples`
     abilities: ClassVar[tuple[str, ...]] = ()
     task: ClassVar[Task] = "regression"
     coupled: ClassVar[bool] = False
     smooth: ClassVar[bool] = True
     quadratic: ClassVar[bool] = False
-    floor: ClassVar[float] = 0.0  # below which no total is
+    floor: ClassVar[float] = 0.0  # a lower bound on `total`
     convex: bool = True
 
     @property
     def provides(self) -> frozenset[str]:
-        """Which of the optional operations there are."""
+        """The optional operations that this loss has."""
         return frozenset(self.abilities)
 
     def validate(self) -> None:
@@ -119,7 +119,7 @@ class Loss(BaseEstimator):
         check_parameters(self, self.rules)
 
     def prepare(self, y: Array) -> Any:
-        """Targets as a user may give them, in the form that the other methods take."""
+        """Convert the user's targets to the form that the other methods expect."""
         return y
 
     def check(self, y: Array) -> None:
@@ -135,7 +135,7 @@ class Loss(BaseEstimator):
     def value(self, y: Array, f: Array) -> Any:
         """ℓ(yᵢ, fᵢ) for each sample."""
         if self.coupled:
-            raise NotImplementedError(f"{where(self)} couples the samples and has no value for one of them; use total.")
+            raise NotImplementedError(f"{where(self)} couples the samples and has no value per sample; use total.")
         raise self._lacks("value")
 
     def total(self, y: Array, f: Array, weight: Array = None) -> Any:
@@ -146,11 +146,11 @@ class Loss(BaseEstimator):
     # ---- its derivatives
 
     def gradient(self, y: Array, f: Array, weight: Array = None) -> Any:
-        """∂L/∂f, of the shape of f."""
+        """∂L/∂f, with the shape of f."""
         raise self._lacks("gradient")
 
     def hessian(self, y: Array, f: Array, weight: Array = None) -> Any:
-        """∂²L/∂f²: its diagonal, or its blocks where rows of f are one variable."""
+        """∂²L/∂f²: its diagonal, or its blocks if each row of f is one variable."""
         raise self._lacks("hessian")
 
     def hessian_product(self, y: Array, f: Array, V: Array, weight: Array = None) -> Any:
@@ -159,7 +159,7 @@ class Loss(BaseEstimator):
         return (H if V.ndim == H.ndim else H[..., None]) * V
 
     def majorizer(self, y: Array, f: Array, weight: Array = None) -> Any:
-        """A positive curvature that is at least the Hessian's; where the loss is convex mostly that itself."""
+        """A non-negative curvature that bounds the Hessian from above; for most convex losses, the Hessian itself."""
         return self.hessian(y, f, weight)
 
     # ---- its convex dual
@@ -175,19 +175,19 @@ class Loss(BaseEstimator):
     def box(self, y: Array, bound: Any) -> list[Box]:
         """The dual of Σ boundᵢ ℓ(yᵢ, fᵢ) + ½‖f‖², one `Box` per copy of the samples, for arrays in double precision.
 
-        It is the problem of `mercer.solvers.fit.working_set.BoxProblem`, whose variables are those of all copies, one
-        after the other; βᵢ is the sum over the copies.
+        It is the problem of `mercer.solvers.fit.working_set.BoxProblem`, whose variables are those of all copies,
+        concatenated; βᵢ is the sum over the copies.
         """
         raise self._lacks("box")
 
-    # ---- what f stands for
+    # ---- the interpretation of f
 
     def link(self, mean: Array) -> Any:
-        """The value f that stands for a mean (or probability, or rate)."""
+        """The value f that corresponds to a mean (or probability, or rate)."""
         raise self._lacks("link")
 
     def link_inverse(self, f: Array) -> Any:
-        """The mean (or probability, or rate) that the value f stands for."""
+        """The mean (or probability, or rate) that corresponds to f."""
         raise self._lacks("link_inverse")
 
     # ---- for the law tests

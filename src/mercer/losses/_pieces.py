@@ -1,9 +1,9 @@
-r"""Piecewise linear and quadratic functions, given by their conjugate.
+r"""Piecewise linear and quadratic functions, defined by their conjugates.
 
 .. math:: \varphi(t) = \sum_j \max_{l_j \le s \le u_j} (t - q_j) s - \tfrac12 \rho_j s^2, \qquad l_j \le 0 \le u_j
 
-Two pieces have their own sign of s each, so that φ*(s) is qs + ½ρs² of the piece to which s belongs. From this follow
-the derivatives, the proximal map (Moreau: t − step·s, where s maximises with ρ + step for ρ) and the dual box.
+Two pieces have opposite signs of s, so φ*(s) is qs + ½ρs² for the piece that s belongs to. The derivatives, the
+proximal map (Moreau: t − step·s, where s is the maximiser with ρ + step in place of ρ) and the dual box follow.
 
 Aravkin, Burke, Pillonetto, *Sparse/robust estimation and Kalman smoothing with nonsmooth log-concave densities* (2013).
 """
@@ -29,7 +29,7 @@ class Piece(NamedTuple):
     ridge: float = 0.0
 
     def maximiser(self, t: Array, ridge: Any, xp: Namespace) -> Any:
-        """The s at which (t − q)s − ½·ridge·s² is largest; of an interval of them 0."""
+        """The s that maximises (t − q)s − ½·ridge·s²; 0 if there is an interval of maximisers."""
         d = t - self.kink
         if is_array(ridge) or ridge > 0:
             return xp.clip(d / ridge, self.lower, self.upper)
@@ -38,11 +38,11 @@ class Piece(NamedTuple):
 
 
 class PiecewiseQuadratic(Scalar):
-    """A loss of one variable made of such pieces. A piece with ρ = 0 makes a kink."""
+    """A loss of one variable composed of pieces. A piece with ρ = 0 gives a kink."""
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
-        """The pieces: one, or one for s ≥ 0 and one, with no larger q, for s ≤ 0."""
+        """The pieces: a single one, or one for s ≥ 0 and one for s ≤ 0 whose q is not larger."""
         raise NotImplementedError
 
     def profile(self, t: Array, xp: Namespace) -> Any:
@@ -62,7 +62,7 @@ class PiecewiseQuadratic(Scalar):
         for piece in self.pieces:
             s = (t - piece.kink) / piece.ridge
             parts.append(xp.astype((piece.lower <= s) & (s <= piece.upper), t.dtype) / piece.ridge)
-        return reduce(xp.maximum, parts)  # not the sum, for the point where two meet
+        return reduce(xp.maximum, parts)  # not the sum, because of the point where two pieces meet
 
     def shrink(self, t: Array, step: Array, xp: Namespace) -> Any:
         return t - step * sum(piece.maximiser(t, piece.ridge + step, xp) for piece in self.pieces)
@@ -77,9 +77,9 @@ class PiecewiseQuadratic(Scalar):
     def box(self, y: Array, bound: Any) -> list[Box]:
         r"""The dual of Σ boundᵢ ℓ(yᵢ, fᵢ) + ½‖f‖², one `Box` per piece.
 
-        With s = −σβ/b, the term b ℓ*(−β/b) = b (φ*(s) + τβσ/b) of the dual is −σ(q − τ)β + ½(ρ/b)β²: the linear part
-        is p = σ(q − τ), which is y − q for a residual and qy for a margin, the ridge ρ/b, and the box b[l, u] for a
-        residual, −yb[u, l] for a margin. A sample of weight zero has the box [0, 0].
+        With s = −σβ/b, the term b ℓ*(−β/b) = b (φ*(s) + τβσ/b) of the dual is −σ(q − τ)β + ½(ρ/b)β². The linear part
+        is p = σ(q − τ), which is y − q for a residual and qy for a margin; the ridge is ρ/b; the box is b[l, u] for a
+        residual and −yb[u, l] for a margin. A sample with weight zero has the box [0, 0].
         """
         xp = namespace(bound)
         sigma, tau = self.affine(y)

@@ -1,4 +1,4 @@
-"""Losses of one variable: ℓ(y, f) = φ(t) with t = y − f, the residual, or t = yf, the margin of a label y = ±1.
+"""Losses of one variable: ℓ(y, f) = φ(t) with the residual t = y − f, or the margin t = yf of a label y = ±1.
 
 With t = σf + τ and σ = ±1, everything about ℓ follows from φ: ℓ' = σφ'(t), ℓ'' = φ''(t), the proximal map
 σ(prox_φ(σv + τ) − τ), and ℓ*(u) = φ*(σu) − στu.
@@ -17,11 +17,11 @@ from .._errors import where
 from ..types import Array, Namespace
 from ._base import Loss, per_sample, weighted
 
-NEWTON = 200  # steps at most; every step halves the residual or the bracket
+NEWTON = 200  # maximum number of steps; every step halves the residual or the bracket
 
 
 class Scalar(Loss):
-    """φ(σf + τ), given as `profile`, `slope`, `curvature`, the proximal map `shrink` and the conjugate `dual`."""
+    """φ(σf + τ), defined by `profile`, `slope`, `curvature`, the proximal map `shrink` and the conjugate `dual`."""
 
     def affine(self, y: Array) -> tuple[Any, Any]:
         """σ and τ."""
@@ -93,30 +93,30 @@ class Margin(Scalar):
         super().check(y)
         xp = namespace(y)
         if not bool(xp.all(xp.abs(y) == 1)):
-            raise ValueError(f"{where(self)}: labels y must be −1 and 1; encode the two classes so.")
+            raise ValueError(f"{where(self)}: labels y must be −1 or 1; encode the two classes as −1 and 1.")
 
     def targets(self, rng: np.random.Generator, n: int) -> np.ndarray:
         return rng.choice([-1.0, 1.0], n)
 
 
 class Reweighted(Residual):
-    """φ(y − f) with φ'(r)/r falling in |r|, so that the parabola of that curvature which touches φ at r lies above it.
+    """φ(y − f) with φ'(r)/r decreasing in |r|, so that the parabola of this curvature tangent to φ at r lies above φ.
 
-    Huber, *Robust Statistics* (1981): with it, iteratively reweighted least squares falls in every step.
+    Huber, *Robust Statistics* (1981): iteratively reweighted least squares then decreases the loss in every step.
     """
 
     def majorizer(self, y: Array, f: Array, weight: Array = None) -> Any:
         xp = namespace(f)
-        away = y != f  # φ''(0) = 1 stands for 0/0
+        away = y != f  # φ''(0) = 1 replaces 0/0
         r = xp.where(away, y - f, 1.0)
         return weighted(xp.where(away, self.slope(r, xp) / r, 1.0), weight)
 
 
 def newton(slope: Callable[[Any], Any], curvature: Callable[[Any], Any], t: Array, step: Array, xp: Namespace) -> Any:
-    """The root x of x − t + step·φ'(x), to rounding, for a convex φ.
+    """The root x of x − t + step·φ'(x) for a convex φ, to rounding accuracy.
 
-    It lies between t and t − step·φ'(t), because φ' is increasing. A Newton step is replaced by a bisection where it
-    leaves the bracket, or follows one that did not halve the residual.
+    It lies between t and t − step·φ'(t), because φ' is increasing. A bisection step replaces a Newton step that leaves
+    the bracket, or follows one that did not halve the residual.
     """
     end = t - step * slope(t)
     low, high = xp.minimum(t, end), xp.maximum(t, end)
@@ -138,8 +138,8 @@ def newton(slope: Callable[[Any], Any], curvature: Callable[[Any], Any], t: Arra
 def log_omega(z: Array, xp: Namespace) -> Any:
     """The root x of eˣ + x = z, the logarithm of Wright's ω.
 
-    Newton's method from the right of the root, where it falls towards it: the error e ≤ 1 of the start becomes at most
-    e²/2 in each step, and is below rounding after six.
+    Newton's method from the right of the root, from where it decreases monotonically: each step reduces an error e ≤ 1
+    to at most e²/2, which is below rounding after six steps.
     """
     x = xp.where(z > 1, xp.log(xp.where(z > 1, z, 1.0)), z)
     for _ in range(6):
@@ -149,12 +149,12 @@ def log_omega(z: Array, xp: Namespace) -> Any:
 
 
 def bounded(t: Array, xp: Namespace) -> Any:
-    """t, held where eᵗ is a factor e²⁰ below overflow: sums of such powers, and products with 0, are still numbers."""
+    """t, clipped so that eᵗ stays a factor e²⁰ below overflow: sums of such powers and products with 0 are finite."""
     return xp.clip(t, max=log(float(xp.finfo(t.dtype).max)) - 20)
 
 
 def power(t: Array, xp: Namespace) -> Any:
-    """eᵗ, of a bounded t."""
+    """eᵗ, with t bounded."""
     return xp.exp(bounded(t, xp))
 
 
@@ -170,7 +170,7 @@ def entropy(p: Array, xp: Namespace) -> Any:
 
 
 class LogLink(Loss):
-    """A loss of f, the logarithm of a rate; its targets may have further columns."""
+    """A loss of the logarithm f of a rate; its targets may have additional columns."""
 
     def outputs(self, y: Array) -> tuple[int, ...]:
         return ()
@@ -183,6 +183,6 @@ class LogLink(Loss):
 
 
 def inside(s: Array, lower: float, upper: float, xp: Namespace) -> tuple[Any, Any]:
-    """s moved into [lower, upper], and whether it lay there but for rounding."""
+    """s clipped to [lower, upper], and whether it was inside up to rounding."""
     at = xp.clip(s, lower, upper)
     return at, xp.abs(s - at) <= 8 * eps(s) * (1 + xp.abs(at))

@@ -15,7 +15,7 @@ class Absolute(Residual, PiecewiseQuadratic):
 
     Notes
     -----
-    The conjugate is :math:`yu` for :math:`|u| \le 1`, and the dual box −b ≤ β ≤ b with the linear part y.
+    The conjugate is :math:`yu` for :math:`|u| \le 1`; the dual box is −b ≤ β ≤ b with linear part y.
 
     Examples
     --------

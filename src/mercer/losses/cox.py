@@ -1,4 +1,4 @@
-"""The loss of proportional hazards."""
+"""The loss of the proportional hazards model."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from ..types import Array, Namespace
 from ._base import LINK, register
 from ._scalar import LogLink, logarithm
 
-NONE = -1e30  # the logarithm of 0 in sums, finite so that differences are defined
+NONE = -1e30  # the logarithm of 0 in sums; finite so that differences are defined
 FORM = "two columns, time and event, or be a structured array with a boolean and a numeric field"
 
 
 @register
 class Cox(LogLink):
-    r"""Cox's negative log partial likelihood for censored times, with Breslow's rule for ties. It couples the samples.
+    r"""Cox's negative log partial likelihood for censored times, with Breslow's rule for ties; couples the samples.
 
     .. math::
 
         L(f) = \sum_{i : \text{event}} w_i \Big( \log \sum_{j : t_j \ge t_i} w_j e^{f_j} - f_i \Big)
 
-    Targets are two columns, time and event (1: it happened then; 0: nothing had happened until then), or a structured
-    array with a boolean and a numeric field. :math:`e^f` is the hazard relative to f = 0: f is defined up to a
-    constant, and a free offset has no meaning.
+    Targets are two columns, time and event (1: the event occurred at this time; 0: censored at this time), or a
+    structured array with a boolean and a numeric field. :math:`e^f` is the hazard relative to f = 0: f is defined up to
+    a constant, and a free offset is not identifiable.
 
     Notes
     -----
-    A weight counts in the risk sets too: with whole weights it is a number of equal samples. With
-    :math:`\pi_j = w_j e^{f_j} \sum_{i : t_i \le t_j} w_i \delta_i / S_i`, the expected number of events of sample j, S
-    being the sum of a risk set, the gradient is π − wδ. The Hessian is diag(π) minus a positive semi-definite matrix,
-    so that `majorizer` is π; `hessian_product` takes one pass over the risk sets and another over their events. All
-    sums are prefix sums of logarithms, exact for any range of f, in O(n log n).
+    Weights also enter the risk sets: an integer weight counts identical samples. With
+    :math:`\pi_j = w_j e^{f_j} \sum_{i : t_i \le t_j} w_i \delta_i / S_i`, the expected number of events of sample j,
+    where S is the sum over a risk set, the gradient is π − wδ. The Hessian is diag(π) minus a positive semi-definite
+    matrix, so `majorizer` is π; `hessian_product` takes one pass over the risk sets and another over their events. All
+    sums are prefix sums of logarithms, accurate for any range of f, in O(n log n).
 
     References
     ----------
@@ -56,7 +56,7 @@ class Cox(LogLink):
     coupled = True
 
     def prepare(self, y: Array) -> Any:
-        """A structured array as two columns."""
+        """Convert a structured array to two columns."""
         names = getattr(getattr(y, "dtype", None), "names", None)
         if names is None:
             return y
@@ -95,8 +95,8 @@ class Cox(LogLink):
 
 def _risk(y: Array, f: Array, V: Array, weight: Array) -> tuple[Any, Any, Any, Any]:
     """Weighted events wδ, logarithms of the risk sums S, expected events π, and the means of the columns of V."""
-    # The last are, for sample j, the mean over the events i until t_j, weighted by their share of π_j, of the means of
-    # V over the risk set of i.
+    # For sample j, the last is the mean, over the events i up to t_j and weighted by their contributions to π_j, of the
+    # means of V over the risk set of i.
     xp = namespace(f)
     time, event = y[:, 0], y[:, 1]
     weight = xp.ones_like(f) if weight is None else weight
@@ -118,7 +118,7 @@ def _risk(y: Array, f: Array, V: Array, weight: Array) -> tuple[Any, Any, Any, A
 
 
 def _prefix(logs: Any, values: Array, xp: Namespace) -> tuple[Any, Any]:
-    """log Σ exp(logs) of each prefix, and the means of the rows of `values` with these weights: a scan by doubling."""
+    """log Σ exp(logs) over each prefix, and the means of the rows of `values` with these weights: a doubling scan."""
     shift = 1
     while shift < logs.shape[0]:
         total = xp.logaddexp(logs[shift:], logs[:-shift])

@@ -1,4 +1,4 @@
-"""A loss of the user's own."""
+"""A user-defined loss."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from ._base import Loss, register
 
 @register
 class Custom(Loss):
-    r"""Any loss L(y, f) of the whole vector f, from functions.
+    r"""Any loss L(y, f) of the whole vector f, defined by functions.
 
     .. math:: L(f) = \mathrm{value}(y, f, w), \qquad \nabla L(f) = \mathrm{gradient}(y, f, w)
 
     Parameters
     ----------
     value : callable
-        ``value(y, f, weight=None)``, one number. What a weight per sample means is for the functions to say.
+        ``value(y, f, weight=None)``, one number. The functions define the meaning of the sample weights.
     gradient : callable
-        ``gradient(y, f, weight=None)``, of the shape of f.
+        ``gradient(y, f, weight=None)``, with the shape of f.
     hessian : callable, optional
-        ``hessian(y, f, weight=None)`` for f of shape (n,): the matrix of all second derivatives, or a vector, its
+        ``hessian(y, f, weight=None)`` for f of shape (n,): the matrix of second derivatives, or a vector with its
         diagonal.
     convex : bool
-        Whether L is convex. A minimum of a loss that is not is only called stationary.
+        Whether L is convex. For a non-convex loss, solutions are reported only as stationary points.
 
     Notes
     -----
-    The functions are kept as they are: to pickle a model, define them at the top of a module. A loss that is a sum over
-    samples is better a subclass of `Loss`, with its own proximal map and dual.
+    The functions are stored as they are: to pickle a model, define them at module level. A loss that is a sum over
+    samples is better written as a subclass of `Loss`, with its own proximal map and dual.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class Custom(Loss):
 
 
 def _spread(y: Array, f: Array, weight: Array = None) -> Any:
-    """½Σ wᵢ (rᵢ − r̄)², in which only differences between values count."""
+    """½Σ wᵢ (rᵢ − r̄)², which depends only on differences between values."""
     g = _spread_gradient(y, f, weight)
     return 0.5 * namespace(f).sum(g * (f - y))
 

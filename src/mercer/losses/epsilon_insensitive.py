@@ -21,8 +21,8 @@ class EpsilonInsensitive(Residual, PiecewiseQuadratic):
 
     Notes
     -----
-    The conjugate is :math:`yu + \varepsilon |u|` for :math:`|u| \le 1`. In the dual it takes two copies of the samples,
-    β = β⁺ + β⁻ with 0 ≤ β⁺ ≤ b pulling from y − ε and −b ≤ β⁻ ≤ 0 from y + ε.
+    The conjugate is :math:`yu + \varepsilon |u|` for :math:`|u| \le 1`. The dual has two copies of the samples,
+    β = β⁺ + β⁻ with 0 ≤ β⁺ ≤ b and linear part y − ε, and −b ≤ β⁻ ≤ 0 with linear part y + ε.
 
     References
     ----------

@@ -24,7 +24,7 @@ class Expectile(Residual, PiecewiseQuadratic):
     Notes
     -----
     The conjugate is :math:`yu + u^2/(4\tau)` for u ≤ 0 and :math:`yu + u^2/(4(1 - \tau))` for u ≥ 0. The dual has two
-    copies of the samples, β⁺ ≥ 0 with the ridge 1/(2τb) and β⁻ ≤ 0 with 1/(2(1 − τ)b), both with the linear part y.
+    copies of the samples, β⁺ ≥ 0 with ridge 1/(2τb) and β⁻ ≤ 0 with ridge 1/(2(1 − τ)b), both with linear part y.
 
     References
     ----------

@@ -17,8 +17,8 @@ class Exponential(Margin):
 
     .. math:: \ell(y, f) = e^{-yf}
 
-    Its minimiser is half of the log-odds, so that P(y = 1) = 1/(1 + e⁻²ᶠ). A sample far on the wrong side weighs
-    exponentially: labels with errors call for `Logistic`.
+    Its minimiser is half the log-odds, so P(y = 1) = 1/(1 + e⁻²ᶠ). The loss grows exponentially for misclassified
+    samples; with noisy labels use `Logistic`.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Text → loss: ``"pinball(quantile=0.3)"``, read as a syntax tree of names and literals, never evaluated."""
+"""Text → loss: ``"pinball(quantile=0.3)"``, parsed as a syntax tree of names and literals, never evaluated."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any, NoReturn, TypeAlias
 
 from ._base import Loss, registry
 
-LossLike: TypeAlias = Loss | str  # what stands for a loss
+LossLike: TypeAlias = Loss | str  # anything that specifies a loss
 
 
 def as_loss(loss: LossLike) -> Loss:
-    """A loss, its class, or its name with parameters → a loss whose parameters are valid.
+    """Convert a loss, its class, or its name with parameters to a loss with valid parameters.
 
     Parameters
     ----------
     loss : Loss, subclass of Loss, or str
-        A text is a name of the registry in snake case, alone for the defaults or with parameters in parentheses.
+        A string is a registered name in snake case, alone for the defaults or with parameters in parentheses.
 
     Examples
     --------
@@ -27,14 +27,14 @@ def as_loss(loss: LossLike) -> Loss:
     >>> as_loss("huberr")
     Traceback (most recent call last):
         ...
-    ValueError: loss = 'huberr' has no known name; did you mean 'huber'?
+    ValueError: loss = 'huberr' is unknown; did you mean 'huber'?
     """
     if isinstance(loss, str):
         loss = _parse(loss)
     elif isinstance(loss, type) and issubclass(loss, Loss):
         loss = _make(loss.__name__, loss, [], {})
     if not isinstance(loss, Loss):
-        raise TypeError(f'loss = {loss!r} must be a Loss or a text such as "huber" or "pinball(quantile=0.3)".')
+        raise TypeError(f'loss = {loss!r} must be a Loss or a string such as "huber" or "pinball(quantile=0.3)".')
     loss.validate()
     return loss
 
@@ -43,7 +43,7 @@ def _parse(text: str) -> Loss:
     def fail(reason: str) -> NoReturn:
         raise ValueError(f"loss = {text!r} {reason}")
 
-    form = 'is no loss; write a name, as "huber", or a name with its parameters, as "huber(delta=2)".'
+    form = 'is not a loss; write a name such as "huber", or a name with parameters such as "huber(delta=2)".'
     try:
         node = ast.parse(text.strip(), mode="eval").body
     except SyntaxError:
@@ -55,7 +55,7 @@ def _parse(text: str) -> Loss:
     if name.id not in registry:
         near = get_close_matches(name.id, registry, n=1)
         remedy = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(registry)}."
-        fail(f"has no known name; {remedy}")
+        fail(f"is unknown; {remedy}")
     if not call:
         return _make(text, registry[name.id], [], {})
     if any(keyword.arg is None for keyword in call.keywords):
@@ -64,7 +64,7 @@ def _parse(text: str) -> Loss:
         args = [ast.literal_eval(node) for node in call.args]
         kwargs = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
     except ValueError:
-        fail("has a parameter that is no number or other literal; give an instance of the class instead.")
+        fail("has a parameter that is not a number or other literal; pass an instance of the class instead.")
     return _make(text, registry[name.id], args, kwargs)
 
 

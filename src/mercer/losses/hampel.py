@@ -12,7 +12,7 @@ from ._scalar import Reweighted
 
 @register
 class Hampel(Reweighted):
-    r"""Hampel's loss: an outlier beyond c has no influence at all. Not convex.
+    r"""Hampel's loss: outliers beyond c have no influence at all. Not convex.
 
     .. math::
 
@@ -28,14 +28,14 @@ class Hampel(Reweighted):
     a : float > 0
         The residual, in units of y, up to which the loss is quadratic.
     b : float >= a
-        From here on the influence of a sample falls.
+        The residual beyond which the influence of a sample decreases.
     c : float > b
-        From here on it is zero. Raising b and c leads to Huber's loss with δ = a.
+        The residual beyond which the influence is zero. For b, c → ∞ it is Huber's loss with δ = a.
 
     Notes
     -----
-    What a solver finds depends on where it starts and is called stationary. `majorizer` is the weight ℓ'/r, which falls
-    from 1 to 0, and whose parabola lies above ℓ, so that reweighted least squares never raises the objective.
+    Solutions depend on the starting point and are reported as stationary points. `majorizer` is the weight ℓ'/r, which
+    falls from 1 to 0; its parabola lies above ℓ, so reweighted least squares never increases the objective.
 
     References
     ----------
@@ -65,7 +65,7 @@ class Hampel(Reweighted):
         a, b, c = float(self.a), float(self.b), float(self.c)
         size = xp.abs(t)
         quadratic, linear = xp.clip(size, 0.0, a), xp.clip(size, a, b) - a
-        tail = c - xp.clip(size, b, c)  # of length c − b, over which the slope falls from a to 0
+        tail = c - xp.clip(size, b, c)  # in an interval of length c − b, where the slope falls from a to 0
         return 0.5 * quadratic**2 + a * linear + 0.5 * a * (c - b - tail**2 / (c - b))
 
     def slope(self, t: Array, xp: Namespace) -> Any:

@@ -15,8 +15,8 @@ class Hinge(Margin, PiecewiseQuadratic):
 
     Notes
     -----
-    Its minimiser is the sign of the conditional median of y, so that f carries no probability and there is no link. The
-    conjugate is :math:`yu` for :math:`-1 \le yu \le 0`, and the dual box 0 ≤ yβ ≤ b with the linear part y.
+    Its minimiser is the more probable label, so f gives no probabilities and there is no link. The conjugate is
+    :math:`yu` for :math:`-1 \le yu \le 0`; the dual box is 0 ≤ yβ ≤ b with linear part y.
 
     References
     ----------

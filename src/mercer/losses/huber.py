@@ -20,13 +20,13 @@ class Huber(Reweighted, PiecewiseQuadratic):
     Parameters
     ----------
     delta : float > 0
-        The residual, in units of y, beyond which a sample pulls no harder. Raising it leads to the squared error. The
-        default has 95 % of the mean's efficiency for normal errors of unit variance.
+        The residual, in units of y, beyond which the influence of a sample stays constant; δ → ∞ gives the squared
+        error. The default has 95 % of the efficiency of the mean for normal errors with unit variance.
 
     Notes
     -----
-    The conjugate is :math:`yu + \tfrac12 u^2` for :math:`|u| \le \delta`; the dual box is −δb ≤ β ≤ δb with the ridge
-    1/b. `majorizer` is the weight :math:`\min(1, \delta/|r|)` of reweighted least squares, and `hessian` the second
+    The conjugate is :math:`yu + \tfrac12 u^2` for :math:`|u| \le \delta`; the dual box is −δb ≤ β ≤ δb with ridge 1/b.
+    `majorizer` is the weight :math:`\min(1, \delta/|r|)` of reweighted least squares, and `hessian` is the second
     derivative, 1 or 0.
 
     References

@@ -13,14 +13,14 @@ from ._scalar import Residual, entropy, inside, newton
 
 @register
 class LogCosh(Residual):
-    r"""Smooth absolute error, quadratic for small residuals and linear for large ones.
+    r"""Smooth version of the absolute error: quadratic for small residuals and linear for large ones.
 
     .. math:: \ell(y, f) = \log \cosh (y - f)
 
     Notes
     -----
-    It is infinitely smooth and strictly convex, near :math:`\tfrac12 r^2` and :math:`|r| - \log 2` for small and large
-    r = y − f. For residuals in other units, scale y. The conjugate is
+    Infinitely smooth and strictly convex; close to :math:`\tfrac12 r^2` for small and :math:`|r| - \log 2` for large
+    r = y − f. For residuals on another scale, rescale y. The conjugate is
     :math:`yu + \tfrac12 ((1+u) \log(1+u) + (1-u) \log(1-u))` for :math:`|u| \le 1`; the proximal map is found by
     Newton's method.
 
@@ -39,14 +39,14 @@ class LogCosh(Residual):
 
     def profile(self, t: Array, xp: Namespace) -> Any:
         size = xp.abs(t)
-        return size + xp.log1p(xp.expm1(-2 * size) / 2)  # without the cancellation of log 2 for small t
+        return size + xp.log1p(xp.expm1(-2 * size) / 2)  # avoids the cancellation of log 2 for small t
 
     def slope(self, t: Array, xp: Namespace) -> Any:
         return xp.tanh(t)
 
     def curvature(self, t: Array, xp: Namespace) -> Any:
         power = xp.exp(-2 * xp.abs(t))
-        return 4 * power / (1 + power) ** 2  # 1 − tanh² without its cancellation
+        return 4 * power / (1 + power) ** 2  # 1 − tanh² without cancellation
 
     def shrink(self, t: Array, step: Array, xp: Namespace) -> Any:
         return newton(partial(self.slope, xp=xp), partial(self.curvature, xp=xp), t, step, xp)

@@ -13,7 +13,7 @@ from ..types import Array
 from ._base import DERIVATIVES, DUAL, LINK, Loss, register, weighted
 from ._scalar import entropy, log_omega, logarithm
 
-NEWTON = 100  # steps at most; the root is approached from one side
+NEWTON = 100  # maximum number of steps; they approach the root from one side
 
 
 @register
@@ -29,7 +29,7 @@ class Multinomial(Loss):
     With p = P(y = ·), the gradient is p − e_y and each block of the Hessian diag(p) − ppᵀ. The conjugate is
     :math:`\sum_j q_j \log q_j` where q = u + e_y is a probability. The proximal map has
     :math:`f_j = c + \log p_j`, where :math:`\log p_j + \mathrm{step} \cdot p_j = v_j + \mathrm{step} \cdot [j = y] - c`
-    and c is the one number for which p sums to one: Newton's method in c, Wright's ω function for p.
+    and c is such that p sums to one; c is found by Newton's method, p by Wright's ω function.
 
     References
     ----------
@@ -50,7 +50,7 @@ class Multinomial(Loss):
         super().check(y)
         xp = namespace(y)
         if not xp.isdtype(y.dtype, "integral") or y.ndim != 1 or bool(xp.any(y < 0)):
-            raise ValueError(f"{where(self)}: labels y must be integers 0, 1, …; encode the classes so.")
+            raise ValueError(f"{where(self)}: labels y must be integers 0, 1, …; encode the classes as 0, …, k − 1.")
 
     def outputs(self, y: Array) -> tuple[int, ...]:
         return (int(namespace(y).max(y)) + 1,)
@@ -76,7 +76,7 @@ class Multinomial(Loss):
         xp = namespace(v)
         step = xp.reshape(step + xp.zeros_like(v[:, 0]), (-1, 1))
         a, level = v + step * _indicator(y, v), xp.log(step)
-        # Σp falls in c and is convex there; where the largest p is 1 lies left of the root, so that c only rises
+        # Σp is decreasing and convex in c; the start, where the largest p is 1, is left of the root, so c only rises
         c = xp.max(a, axis=1, keepdims=True) - step
         for _ in range(NEWTON):
             logs = log_omega(a - c + level, xp) - level
@@ -111,6 +111,6 @@ class Multinomial(Loss):
 
 
 def _indicator(y: Array, f: Array) -> Any:
-    """The rows e_y, in the type of f."""
+    """The rows e_y, with the type of f."""
     xp = namespace(f)
     return xp.astype(y[:, None] == xp.arange(f.shape[1], dtype=y.dtype, device=device_of(f)), f.dtype)

@@ -17,11 +17,11 @@ class Pinball(Residual, PiecewiseQuadratic):
     Parameters
     ----------
     quantile : float in [0, 1]
-        The level τ. Raising it raises f; ½ gives half of the absolute error and the median.
+        The level τ. Raising it raises f; ½ gives half the absolute error and the median.
 
     Notes
     -----
-    The conjugate is :math:`yu` for :math:`-\tau \le u \le 1 - \tau`, and the dual box (τ − 1)b ≤ β ≤ τb with the linear
+    The conjugate is :math:`yu` for :math:`-\tau \le u \le 1 - \tau`; the dual box is (τ − 1)b ≤ β ≤ τb with linear
     part y.
 
     References

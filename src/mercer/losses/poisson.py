@@ -16,17 +16,17 @@ from ._scalar import LogLink, bounded, entropy, inside, log_omega, power
 
 @register
 class Poisson(LogLink):
-    r"""Half of the Poisson deviance, with log link and a known exposure E of each sample.
+    r"""Half the Poisson deviance, with log link and a known exposure E for each sample.
 
     .. math:: \ell(y, f) = y \log \frac{y}{\mu} - (y - \mu), \qquad \mu = E e^f
 
-    Targets are counts y, or two columns: y and E > 0. An exposure (a time of observation, a population) multiplies the
-    rate :math:`e^f`; an offset o, as other software has it, is E = exp(o). Being part of the targets, it follows its
-    sample into every fold.
+    Targets are counts y, or two columns: y and E > 0. An exposure (an observation time, a population) multiplies the
+    rate :math:`e^f`; an offset o in other software corresponds to E = exp(o). Being part of the targets, exposures are
+    split with their samples in cross-validation.
 
     Notes
     -----
-    It is the negative log-likelihood minus that of the best μ, so that it is 0 at y = μ; y need not be whole. The
+    The loss is the negative log-likelihood minus that of the best μ, so it is 0 at μ = y; y need not be an integer. The
     conjugate is :math:`v \log(v/E) - v + y \log E - y \log y + y` with :math:`v = u + y \ge 0`. The proximal map
     solves :math:`E e^f - y + (f - v)/\mathrm{step} = 0` by Wright's ω function.
 
@@ -49,18 +49,18 @@ class Poisson(LogLink):
     def check(self, y: Array) -> None:
         super().check(y)
         if y.ndim > 2 or (y.ndim == 2 and y.shape[1] != 2):
-            raise ValueError(f"{where(self)}: y of shape {y.shape} must be counts, or two columns: count and exposure.")
+            raise ValueError(f"{where(self)}: y of shape {y.shape} must be counts or two columns: count and exposure.")
         count, exposure = _columns(y)
         xp = namespace(y)
         if not bool(xp.all(count >= 0)):
             raise ValueError(f"{where(self)}: counts y must be >= 0; the smallest is {float(xp.min(count)):g}.")
         if not bool(xp.all(exposure > 0)):
-            raise ValueError(f"{where(self)}: exposures must be > 0; leave samples without exposure out.")
+            raise ValueError(f"{where(self)}: exposures must be > 0; omit samples without exposure.")
 
     def value(self, y: Array, f: Array) -> Any:
         xp = namespace(f)
         y, exposure = _columns(y)
-        # y(eᵈ − 1 − d) with d = log(μ/y), because the terms of the definition cancel for large counts
+        # y(eᵈ − 1 − d) with d = log(μ/y): the terms of the definition cancel for large counts
         some = y > 0
         d = bounded(xp.where(some, f + xp.log(exposure / xp.where(some, y, 1.0)), 0.0), xp)
         return xp.where(some, y * (xp.expm1(d) - d), exposure * power(f, xp))

@@ -1,4 +1,4 @@
-"""A hinge with a rounded corner."""
+"""A hinge loss with a rounded corner."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ._scalar import Margin
 
 @register
 class SmoothedHinge(Margin, PiecewiseQuadratic):
-    r"""Hinge loss whose corner is a parabola, for labels y = ±1.
+    r"""Hinge loss whose corner is replaced by a parabola, for labels y = ±1.
 
     .. math::
 
@@ -20,12 +20,12 @@ class SmoothedHinge(Margin, PiecewiseQuadratic):
     Parameters
     ----------
     width : float > 0
-        Length h of the parabola. Lowering it leads to the hinge; the curvature is 1/h.
+        Length h of the parabola, whose curvature is 1/h; h → 0 gives the hinge loss.
 
     Notes
     -----
     It is the Moreau envelope of the hinge, below it by at most h/2. The conjugate is :math:`yu + \tfrac{h}{2} u^2` for
-    :math:`-1 \le yu \le 0`; the dual box is that of the hinge, with the ridge h/b.
+    :math:`-1 \le yu \le 0`; the dual box is that of the hinge, with ridge h/b.
 
     References
     ----------

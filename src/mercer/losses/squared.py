@@ -17,7 +17,7 @@ class Squared(Residual, PiecewiseQuadratic):
 
     Notes
     -----
-    The conjugate is :math:`yu + \tfrac12 u^2`. The dual has no bounds and the ridge 1/b: it is kernel ridge regression,
+    The conjugate is :math:`yu + \tfrac12 u^2`. The dual is unbounded with ridge 1/b: it is kernel ridge regression,
     (K + diag(1/b))β = y.
 
     Examples

@@ -25,7 +25,7 @@ class SquaredEpsilonInsensitive(Residual, PiecewiseQuadratic):
     Notes
     -----
     The conjugate is :math:`yu + \varepsilon |u| + \tfrac14 u^2`. The dual has two copies of the samples, as for
-    `EpsilonInsensitive`, without an upper bound but with the ridge 1/(2b).
+    `EpsilonInsensitive`, without the bound b but with ridge 1/(2b).
 
     References
     ----------

@@ -20,8 +20,8 @@ class SquaredHinge(Margin, PiecewiseQuadratic):
 
     Notes
     -----
-    Its minimiser is 2P(y = 1) − 1, so that the link is linear: P(y = 1) = (1 + f)/2, cut off at 0 and 1. The conjugate
-    is :math:`yu + \tfrac14 u^2` for :math:`yu \le 0`; the dual has yβ ≥ 0, the linear part y and the ridge 1/(2b).
+    Its minimiser is 2P(y = 1) − 1, so the link is linear: P(y = 1) = (1 + f)/2, clipped to [0, 1]. The conjugate is
+    :math:`yu + \tfrac14 u^2` for :math:`yu \le 0`; the dual has yβ ≥ 0, linear part y and ridge 1/(2b).
 
     References
     ----------

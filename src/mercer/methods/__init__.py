@@ -1,4 +1,4 @@
-"""The kernel methods, one a file. `__init__.pyi` lists them; each file is loaded when it is first needed."""
+"""The kernel methods, one per file. `__init__.pyi` lists them; each file is loaded on first use."""
 
 import ast
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""The kernel methods, one a file."""
+"""The kernel methods, one per file."""
 
 from ._calibration import Calibration, couple
 from .anova_spline import AnovaSpline

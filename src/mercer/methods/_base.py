@@ -1,4 +1,4 @@
-"""What every estimator does besides its mathematics: check the data, resolve the kernel, build the Gram operator."""
+"""Common to all estimators: check the data, resolve the kernel, build the Gram operator."""
 
 from __future__ import annotations
 
@@ -44,51 +44,52 @@ from ..space import Function
 from ..types import Array, Data, EstimatorLike
 from ._forms import Forms, require_fitted
 
-# the estimator whose data scikit-learn checks now, and their domain: it asks for tags again and again
+# the estimator whose data scikit-learn is checking, and their domain: it asks for tags repeatedly
 IN_CHECK: ContextVar[tuple[Any, Any] | None] = ContextVar("in_check", default=None)
 CSR = (csr_array, csr_matrix)
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
-UNUSED = np.random.default_rng(0)  # for representations that do not draw: making a generator takes time
-UNFOUNDED = "the linear system is solved, but its solution minimises nothing"
+UNUSED = np.random.default_rng(0)  # for deterministic representations: creating a generator takes time
+UNFOUNDED = "the linear system is solved, but its solution minimises no objective"
 
 
 def validated(estimator: EstimatorLike, *data: Any, **settings: Any) -> Any:
-    """scikit-learn's `validate_data`, which looks for NaN by a sum, and that of finite numbers may be none.
+    """scikit-learn's `validate_data`, without the warnings of its NaN check, a sum that may overflow.
 
-    What it would turn into numbers without a word is refused: masked entries, text, times.
+    Reject masked entries, text and times, which it would silently convert to numbers.
     """
     if not is_sparse(data[0]):
         plain(data[0], where(estimator), "X")
     if is_array(data[0]) and data[0].ndim == 1:
         raise ValueError(
-            f"{where(estimator)}: X has shape {tuple(data[0].shape)}, and two dimensions are expected, a row for each "
-            "sample. Reshape your data: X.reshape(-1, 1) are samples of one feature, X.reshape(1, -1) is one sample."
+            f"{where(estimator)}: X has shape {tuple(data[0].shape)}; expected two dimensions, one row per sample. "
+            "Reshape your data: X.reshape(-1, 1) for samples of one feature, X.reshape(1, -1) for a single sample."
         )
     with np.errstate(over="ignore", invalid="ignore"):
         return validate_data(estimator, *data, **settings)
 
 
 def classes_of(estimator: EstimatorLike, y: Array) -> tuple[np.ndarray, np.ndarray]:
-    """The classes among checked labels, in order, and for each label the number of its class."""
+    """The sorted classes of checked labels, and the class index of each label."""
     labels = host(y)
     try:
         whole = labels.dtype.kind == "f" and bool(np.all(labels == np.rint(labels)))
-        if not (whole or labels.dtype.kind in "biuU") or labels.ndim != 1:  # such are labels whatever they hold
+        if not (whole or labels.dtype.kind in "biuU") or labels.ndim != 1:  # integers and text are always labels
             check_classification_targets(labels)
         return np.unique(labels, return_inverse=True)
     except TypeError:
         kinds = {type(label): label for label in labels.ravel()[::-1]}
         some = " and ".join(repr(label) for label in list(kinds.values())[:2])
         raise KindError(
-            f"{where(estimator)}: y holds labels that are not all text or all numbers, {some}; give text or integers."
+            f"{where(estimator)}: y holds labels that are neither all text nor all numbers, {some}; give text or "
+            "integers."
         ) from None
 
 
 def whole(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """The same fit in a context of its own, on a copy whose attributes become the object's at its end.
+    """Run the fit in its own context, on a copy whose attributes move to the object at the end.
 
-    So an exception leaves an earlier fit as it was, and fits of one object on several threads do not meet. After
-    Ctrl-C the object has the best so far, if there is any, and the interrupt goes on to the caller.
+    An exception therefore leaves an earlier fit intact, and fits of one object on several threads do not interfere.
+    After Ctrl-C the object holds the best result so far, if any, and the interrupt is passed on to the caller.
     """
 
     def closed(self: Any, *args: Any, **options: Any) -> None:
@@ -104,7 +105,7 @@ def whole(fit: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(fit)
     def apart(self: Any, *args: Any, **options: Any) -> Any:
-        if is_fit_of(self):  # a fit of the class below: this one is on a copy already
+        if is_fit_of(self):  # called by the fit of a subclass, which already works on a copy
             return fit(self, *args, **options)
         copied = object.__new__(type(self))
         vars(copied).update(vars(self))
@@ -122,21 +123,21 @@ def whole(fit: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Estimator(Forms, CallbackSupportMixin, BaseEstimator):
-    """Base of all methods: a fit is there as a whole or not at all, and the errors of any part name the estimator.
+    """Base of all methods: a fit succeeds as a whole or changes nothing, and every error names the estimator.
 
-    A method that overrides one of ours outside of this library is left as it is.
+    Methods that override one of ours outside this library are not wrapped.
     """
 
     time_budget: float | None = None
-    or_points: ClassVar[tuple[str, ...]] = ()  # switches that may be a collection as well
-    _former: ClassVar[dict[str, str]] = {}  # what attributes were called in earlier versions, and are called now
-    _begins: ClassVar[bool] = False  # whether the fit itself tells the callbacks of its tasks
+    or_points: ClassVar[tuple[str, ...]] = ()  # switches that may also be a collection
+    _former: ClassVar[dict[str, str]] = {}  # attribute names of earlier versions, and their current names
+    _begins: ClassVar[bool] = False  # whether the fit itself reports its tasks to the callbacks
 
     def __init_subclass__(cls, **options: Any):
         super().__init_subclass__(**options)
         ours = cls.__module__.startswith(HERE)
         for name, own in tuple(vars(cls).items()):
-            function = getattr(own, "fn", own)  # that of available_if
+            function = getattr(own, "fn", own)  # unwrap available_if
             overrides = any(name in vars(base) for base in cls.__mro__[1:])
             if name.startswith("_") or not isinstance(function, FunctionType) or (overrides and not ours):
                 continue
@@ -146,39 +147,39 @@ class Estimator(Forms, CallbackSupportMixin, BaseEstimator):
             setattr(place, key, method)
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, ``kernel__lengthscale`` those of parts that are objects."""
+        """Set parameters; ``kernel__lengthscale`` sets one of a nested object."""
         for key in params:
             name, _, rest = key.partition("__")
             part = params.get(name, getattr(self, name, None))
             if rest and name in self._get_param_names() and not hasattr(part, "set_params"):
                 raise ValueError(
-                    f"{where(self)}: {key} cannot be set, since {name} = {part!r} is no object with parameters; give "
+                    f"{where(self)}: cannot set {key}, since {name} = {part!r} is not an object with parameters; use "
                     "one, such as mercer.kernels.Gaussian() for a kernel."
                 )
         return super().set_params(**params)
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether there is a fit; one that has not come to its end is there for nobody else."""
+        """Whether the estimator is fitted; an unfinished fit is visible only to itself."""
         if "_unfinished" in vars(self) and not current().fits(self):
             return False
         return any(name.endswith("_") and not name.startswith("__") for name in vars(self))
 
     def _check_common(self) -> None:
-        """Raise for switches, seeds, numbers of threads and times that are none."""
+        """Reject invalid switches, seeds, thread counts and time budgets."""
         check_switches(self)
         check_jobs(self, getattr(self, "n_jobs", None))
         check_random(self, getattr(self, "random_state", None))
         check_number(self, "time_budget", self.time_budget, above=0, besides=(None,))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take a state of an earlier version too, with other names, and without parameters that are new."""
+        """Restore a state, also of an earlier version: rename attributes and add missing parameters."""
         given = signature(type(self)).parameters.values()
         defaults = {p.name: p.default for p in given if p.default is not p.empty}
         super().__setstate__(defaults | {self._former.get(name, name): value for name, value in state.items()})
 
 
 def is_kernel_estimator(value: Any) -> bool:
-    """Whether a value is an estimator of this library with a kernel."""
+    """Whether a value is a kernel estimator of this library."""
     return isinstance(value, KernelEstimator)
 
 
@@ -191,28 +192,28 @@ class KernelEstimator(Estimator):
     # ---- data
 
     def _kernel(self, n_features: int) -> Kernel:
-        """The kernel object that the parameters stand for."""
+        """The kernel object given by the parameters."""
         return as_kernel(self.kernel)
 
     def _sklearn_kernel(self, n_features: int) -> Kernel:
-        """The same, for drop-in classes, of their parameters kernel, gamma, degree, coef0 and kernel_params."""
+        """The kernel given by scikit-learn's parameters kernel, gamma, degree, coef0 and kernel_params."""
         names = ("gamma", "degree", "coef0", "kernel_params")
         return from_sklearn(
             self.kernel, **{name: getattr(self, name) for name in names}, n_features=n_features, owner=self
         )
 
     def _resolved_kernel(self, kernel: Kernel, X: Data, n_features: int) -> Kernel:
-        """The same, with data-driven values filled in."""
+        """The kernel with data-driven parameters filled in."""
         return kernel.resolve(X)
 
     def _check_fit(self, X: Data, y: Array, **options: Any) -> tuple[Any, Any]:
-        """X and y checked, `kernel_` resolved on X."""
+        """Check X and y, and resolve `kernel_` on X."""
         if y is None:
             raise ValueError(f"{where(self)} requires y to be passed, but the target y is None.")
         return self._check_training(X, y, **options)
 
     def _check_sample(self, X: Data) -> Any:
-        """X alone checked, `kernel_` resolved on it."""
+        """Check X, and resolve `kernel_` on it."""
         return self._check_training(X, None)[0]
 
     def _check_training(self, X: Data, y: Array, **options: Any) -> tuple[Any, Any]:
@@ -232,34 +233,34 @@ class KernelEstimator(Estimator):
         return X, y
 
     def _require_numpy(self, X: Data) -> None:
-        """Refuse arrays of other libraries."""
+        """Reject arrays of other libraries."""
         if is_array(X) and not isinstance(X, np.ndarray):
             raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays or CSR matrices.")
 
     def _check_values(self, X: Data) -> None:
-        """Refuse samples between which the kernel has no floating-point values."""
+        """Reject samples on which the kernel overflows or underflows."""
         self.kernel_.check_values(X, self)
 
     def _keeps_sample(self) -> bool:
-        """Whether X and y outlive the fit, so that they must be our own."""
+        """Whether X and y are kept after the fit and must therefore be copies."""
         return True
 
     def _check_new(self, X: Data) -> Any:
-        """New points, in the library and floating type of the training data."""
+        """Check new points and convert them to the floating type of the training data."""
         require_fitted(self)
         domain, given = self.kernel_.domain, X
         X, _ = self._check_data(self.kernel_, X, None, reset=False)
         if X is given and domain.takes(X) and X.dtype == self.dtype_:
-            return X  # another check would find nothing to say or to change
+            return X  # nothing left to check or convert
         if self.dtype_ is not None and not is_array(X) and not is_sparse(X):
-            X = np.asarray(X, dtype=self.dtype_)  # a list of rows, where the kernel takes any data
+            X = np.asarray(X, dtype=self.dtype_)  # a list of rows, where the kernel accepts any data
         if self.dtype_ is not None and isinstance(X.dtype, np.dtype) != isinstance(self.dtype_, np.dtype):
             raise TypeError(
-                f"{where(self)}: X is of another array library than the training data; convert one of them."
+                f"{where(self)}: X and the training data belong to different array libraries; convert one of them."
             )
         if self.dtype_ is not None and X.dtype != self.dtype_:
             floats = [namespace(X).isdtype(dtype, "real floating") for dtype in (X.dtype, self.dtype_)]
-            if domain.numbers or all(floats):  # labels of other types may be equal as they are
+            if domain.numbers or all(floats):  # labels of different types may compare equal as they are
                 X = X.astype(self.dtype_) if is_sparse(X) else namespace(X).astype(X, self.dtype_)
         return domain.check(X, self.kernel_, "X")
 
@@ -276,7 +277,7 @@ class KernelEstimator(Estimator):
             if y is not None:
                 y = check_targets(self, y) if options.get("y_numeric") else check_labels(self, y)
             accept = "csr" if domain.sparse else False
-            # one order in memory, since sums over columns round differently in the other
+            # a fixed memory order, since rounding in sums over columns depends on it
             settings: dict[str, Any] = {"accept_sparse": accept, "dtype": [np.float64, np.float32], "order": "C"}
             settings["reset"] = reset
             before = IN_CHECK.set((self, domain))
@@ -293,14 +294,14 @@ class KernelEstimator(Estimator):
         if len(shape) == 2:
             if reset:
                 self.n_features_in_ = int(shape[1])
-            elif (known := getattr(self, "n_features_in_", None)) not in (None, shape[1]):  # unknown of a list
+            elif (known := getattr(self, "n_features_in_", None)) not in (None, shape[1]):  # None after a list
                 raise ValueError(f"{where(self)}: X has {shape[1]} features, but was fitted with {known}.")
         if y is not None:
             y = self._check_targets(y, X, domain.size(X), native, options.get("y_numeric", False))
         return X, y
 
     def _is_checked(self, X: Data, y: Array, reset: bool) -> bool:
-        """Whether scikit-learn's checks, which take longer than a small fit, would find nothing to say or to change."""
+        """Whether scikit-learn's checks, which take longer than a small fit, can be skipped."""
         known, values = vars(self), X.data if type(X) in CSR else X
         if type(values) is not np.ndarray or X.ndim != 2 or X.dtype not in FLOATS or not values.flags.c_contiguous:
             return False
@@ -310,17 +311,17 @@ class KernelEstimator(Estimator):
             return False
         if y is not None and (type(y) is not np.ndarray or y.shape != X.shape[:1] or y.dtype.kind not in "biuf"):
             return False
-        with np.errstate(over="ignore", invalid="ignore"):  # where a sum overflows, scikit-learn looks again
+        with np.errstate(over="ignore", invalid="ignore"):  # if the sum overflows, scikit-learn checks again
             total = values.sum() + (y.sum() if y is not None and y.dtype.kind == "f" else 0.0)
         return isfinite(total) and (y is None or y.dtype.kind != "f" or y.dtype in FLOATS)
 
     def _check_targets(self, y: Array, X: Data, n: int, native: bool, numeric: bool) -> Any:
         if native and not is_array(y):
             raise TypeError(
-                f"{where(self)}: X is a {type(X).__module__} array and y a {type(y).__name__}; convert y as well."
+                f"{where(self)}: X is a {type(X).__module__} array but y is a {type(y).__name__}; convert y too."
             )
         if native and (namespace(y) is not namespace(X) or device_of(y) != device_of(X)):
-            raise TypeError(f"{where(self)}: X and y are of different array libraries or devices; convert one of them.")
+            raise TypeError(f"{where(self)}: X and y belong to different array libraries or devices; convert one.")
         refuse_masked(y, where(self), "y")
         if not native:
             y = np.asarray(check_targets(self, y) if numeric else check_labels(self, y))
@@ -344,20 +345,20 @@ class KernelEstimator(Estimator):
     # ---- the model
 
     def _forget(self, *names: str) -> None:
-        """Drop what an earlier fit, of other parameters, has left."""
+        """Delete attributes left by an earlier fit with other parameters."""
         for name in names:
             self.__dict__.pop(name, None)
 
     def _needs(self, n: int) -> str:
-        """What a fit to n samples does with the matrix, for `mercer.gram.Auto`."""
+        """Operations that a fit to n samples needs from the matrix, for `mercer.gram.Auto`."""
         return "matrix"
 
     def _representation(self, n: int) -> Representation:
-        """How the matrix of n samples is held."""
+        """The representation of the kernel matrix of n samples."""
         return as_representation(self.gram, self._needs(n))
 
     def _build(self, X: Data, constants: bool = False) -> Gram:
-        """The Gram operator of X; where the model has a free constant, of the kernel `about` X."""
+        """The Gram operator of X; if the model has a free constant, of the kernel `about` X."""
         representation = self._representation(self.kernel_.domain.size(X))
         rng = generator_of(self) if representation.draws else UNUSED
         gram = representation._build(self.kernel_.about(X) if constants else self.kernel_, X, rng)
@@ -365,7 +366,7 @@ class KernelEstimator(Estimator):
         return gram
 
     def _at_zero(self, gram: Gram, coefficients: Array, free: Any) -> Any:
-        """The free part beside the kernel itself, from that beside the kernel about the sample."""
+        """Convert the free part fitted with the kernel about the sample to that of the kernel itself."""
         if free is None or gram.kernel is self.kernel_:
             return free
         moved = namespace(free).asarray(free, copy=True)
@@ -373,11 +374,11 @@ class KernelEstimator(Estimator):
         return moved
 
     def _free_basis(self, X: Data, free: Any, fit_intercept: bool = False) -> Polynomials | Functions | None:
-        """The free functions of the checked X; polynomials are refused where samples have no coordinates."""
+        """The free functions on the checked X; polynomials are rejected if samples have no coordinates."""
         if fit_intercept:
             if free is not None:
                 raise ValueError(
-                    f"{where(self)}: fit_intercept=True and free={free!r} exclude each other; use free=0 or more."
+                    f"{where(self)}: fit_intercept=True and free={free!r} are mutually exclusive; use free >= 0 alone."
                 )
             return Polynomials(0)
         basis = as_basis(free)
@@ -385,13 +386,13 @@ class KernelEstimator(Estimator):
             coordinates = not self.kernel_.domain.precomputed and len(getattr(X, "shape", ())) == 2
             if not coordinates or getattr(X.dtype, "kind", "f") not in "fiub":
                 raise ValueError(
-                    f"{where(self)}: free = {free!r} stands for polynomials of coordinates, and the samples of the "
-                    f"kernel {self.kernel_} have none; give free=0, the constant, or a list of functions of X."
+                    f"{where(self)}: free = {free!r} means polynomials in the coordinates, but samples of the kernel "
+                    f"{self.kernel_} have none; use free=0, the constant, or a list of functions of X."
                 )
         return basis
 
     def _require_definite(self, X: Data, order: int) -> None:
-        """Refuse a kernel that is proven not to be conditionally positive definite of this order; 0 means PD."""
+        """Reject a kernel proven not to be conditionally positive definite of this order; 0 means PD."""
         dimension = self.kernel_.domain.dimension(X)
         claim = self.kernel_.definiteness_in(dimension)
         if claim.kind != "INDEFINITE" and not (claim.is_cpd and claim.order > order):
@@ -400,12 +401,12 @@ class KernelEstimator(Estimator):
         weaker = f", or a CPD({order}) one" if order else ""
         remedy = f", or free={claim.order - 1}" if claim.is_cpd and hasattr(self, "free") else ""
         raise ValueError(
-            f"{where(self)}: the kernel {self.kernel_} is {claim}{place}, so that norms under it need not be positive; "
+            f"{where(self)}: the kernel {self.kernel_} is {claim}{place}, so norms under it may be negative; "
             f"choose a positive definite one{weaker}{remedy}.{remedies(claim)}"
         )
 
     def _is_definite(self, X: Data, basis: Any) -> bool | None:
-        """Whether the kernel is proven definite on the coefficients that the free part leaves; None if unknown."""
+        """Whether the kernel is proven definite on coefficients orthogonal to the free part; None if unknown."""
         claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
         if claim.is_cpd and claim.order <= annihilated(basis):
             return True

@@ -1,4 +1,4 @@
-"""What classifiers share: labels and weights; those by support vectors also their machines and probabilities."""
+"""Common parts of classifiers: labels and weights; for support vector machines also pairs and probabilities."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from ._calibration import CLIP, FOLDS, Calibration, couple, folds, probability, 
 from ._forms import decision_values
 from ._svm import HeldRows, Rows, Sample, SupportVectorMachine
 
-JUDGED = 5000  # samples at most, on which probabilities are judged
+JUDGED = 5000  # maximum number of samples on which probabilities are assessed
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Task:
 
 @dataclass
 class SolvedTask:
-    """The solution of a task, its C, and with calibration what machines that had not seen a sample say of it."""
+    """The solution of a task, its C, and with calibration the held-out values."""
 
     task: Task
     solution: BoxSolution
@@ -60,14 +60,14 @@ class SolvedTask:
 
 @dataclass(frozen=True)
 class Layout:
-    """The samples of all machines, one after another.
+    """The samples of all machines, one machine after another.
 
     Attributes
     ----------
     edges : array of int
         Machine k has the variables edges[k] to edges[k + 1].
     place : array of int
-        Where the sample of each variable stands among all, class by class.
+        Position of each variable's sample when all are sorted by class.
     y : array of ±1
     """
 
@@ -77,7 +77,7 @@ class Layout:
 
     @classmethod
     def of(cls, pairs: list[tuple[int, int]], sizes: list[int]) -> Layout:
-        """That of pairs of classes, the samples of the first before those of the second, or of (c, c): c and all."""
+        """The layout of pairs of classes, the first class first, or of pairs (c, c): class c against the rest."""
         ends, n = np.cumsum([0, *sizes]), sum(sizes)
         if pairs[0][0] == pairs[0][1]:
             of_class = np.repeat(np.arange(len(sizes)), sizes)
@@ -90,24 +90,24 @@ class Layout:
         return cls(np.append(0, after[1::2]), place, np.repeat(np.tile([1.0, -1.0], len(pairs)), lengths))
 
     def __getitem__(self, machine: int) -> slice:
-        """The variables of a machine."""
+        """Variables of a machine."""
         return slice(self.edges[machine], self.edges[machine + 1])
 
 
 @dataclass
 class HeldOut:
-    """For each sample the value of a machine that was fitted without it, and the solutions of these machines."""
+    """For each sample the value of a machine fitted without it, and the solutions of these machines."""
 
     values: np.ndarray
     solutions: list[BoxSolution]
 
 
 def encode(owner: Any, y: Array, sample_weight: Array, by_weight: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """The class of each sample as a number, and its weight times that of the class; sets `classes_`, `class_weight_`.
+    """The class index of each sample, and its weight times the class weight; sets `classes_`, `class_weight_`.
 
-    "balanced" makes the classes weigh the same in total, as in scikit-learn's logistic regression, or with
-    ``by_weight=False`` counts samples whatever their weight, as in its support vector machines. A class without weight
-    is none, as if its samples were not there (they have the number 0 and the weight 0).
+    "balanced" gives all classes the same total weight, as in scikit-learn's logistic regression; with
+    ``by_weight=False`` it counts samples regardless of weight, as in its support vector machines. Classes of zero
+    weight are ignored (their samples get index 0 and weight 0).
     """
     y = host(y)
     classes, labels = classes_of(owner, y)
@@ -121,8 +121,8 @@ def encode(owner: Any, y: Array, sample_weight: Array, by_weight: bool = True) -
             factors = compute_class_weight(owner.class_weight, classes=classes, y=y)
         except ValueError as error:
             raise ValueError(
-                f"{where(owner)}: class_weight = {owner.class_weight!r} names classes that y, which holds "
-                f"{classes.tolist()}, does not have; drop them."
+                f"{where(owner)}: class_weight = {owner.class_weight!r} names classes that are not in y, which holds "
+                f"{classes.tolist()}; drop them."
             ) from error
         present &= factors > 0
     else:
@@ -136,13 +136,13 @@ def encode(owner: Any, y: Array, sample_weight: Array, by_weight: bool = True) -
         what = f"y holds one class, {names[0]!r}" if names else "no class has weight"
         what = what if len(classes) < 2 else f"the samples of positive weight belong to {len(names)} of {len(classes)}"
         raise ValueError(f"{where(owner)}: the number of classes has to be greater than one; {what}.")
-    vars(owner).pop("_label_order", None)  # of a file that this machine came from
+    vars(owner).pop("_label_order", None)  # set when the machine was loaded from a file
     owner.classes_, owner.class_weight_ = classes[present], factors[present]
     return np.where(present, np.cumsum(present) - 1, 0)[labels], weight * factors[labels]
 
 
 class Classifier(ClassifierMixin, SupportVectorMachine):
-    """Machines of two classes, one for each pair or each class; subclasses write the dual problem of one."""
+    """Binary machines, one for each pair or each class; subclasses define the dual problem of one machine."""
 
     class_weight: Any
     decision_function_shape: str
@@ -153,18 +153,18 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
     multi_class = "ovo"
 
     def _task_problem(self, y: np.ndarray, weight: np.ndarray, C: float | None = None) -> BoxProblem:
-        """The dual for labels ±1, with the weight of each sample; samples of weight 0 must not move.
+        """The dual for labels ±1 and sample weights; samples of weight 0 must keep β = 0.
 
-        C is given where the machine does not take it from the parameters.
+        C overrides the estimator's parameter.
         """
         raise NotImplementedError
 
     def _scale_and_offset(self, offsets: np.ndarray) -> tuple[Any, Any]:
-        """s and b such that the machine is s Σ βᵢ k(·, xᵢ) + b, from the offsets of a solution, or of several."""
+        """s and b of the machine s Σ βᵢ k(·, xᵢ) + b, from the offsets of one or more solutions."""
         raise NotImplementedError
 
     def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
-        """Fit to samples X with labels y; a weight multiplies the sample's C (or its share of ν)."""
+        """Fit to samples X with labels y; a weight multiplies the sample's C (or its contribution to ν)."""
         self._check_parameters()
         X, y = self._check_fit(X, y)
         labels, weight = encode(self, y, self._check_weight(sample_weight, X), by_weight=False)
@@ -173,7 +173,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         with one_blas_thread:
             sample = self._prepare(X)
             if self._calibrated:
-                # the same folds each time unless others are asked for, so that a fit can be repeated and resumed
+                # fixed folds by default, so that a fit can be repeated and resumed
                 sample = replace(sample, fold=folds(members, len(labels), generator(self.random_state or 0)))
             solutions, solved = self._solve(sample, y, members, weight)
             self._report(solutions, [h for s in solved if s.held_out for h in s.held_out.solutions])
@@ -197,7 +197,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
     def _solve(
         self, sample: Sample, y: Array, members: list[np.ndarray], weight: np.ndarray
     ) -> tuple[Sequence[BoxSolution], list[SolvedTask]]:
-        """The solutions of all machines, and of those that are more than a solution, all that is known of them."""
+        """The solutions of all machines; and the solved tasks, unless the machines were solved in one call."""
         context = self._begin(self._n_tasks, sample.X, y, weight)
         if self._holds(sample, context):
             return self._solve_held(sample, members, weight, context)
@@ -207,7 +207,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
 
     @property
     def _n_tasks(self) -> int | None:
-        """How many problems there are to solve, if that is known."""
+        """Number of problems to solve, if known."""
         return len(self._pairs) * (1 + FOLDS * self._calibrated)
 
     def _layout(self, members: list[np.ndarray]) -> Layout:
@@ -216,7 +216,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
     def _solve_held(
         self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, context: Context
     ) -> tuple[Sequence[BoxSolution], list[SolvedTask]]:
-        """All machines on one matrix, in one compiled call if each is a plain problem."""
+        """Solve all machines on one matrix, in one compiled call if each is a plain problem."""
         order = np.concatenate(members)
         layout, weight = self._layout(members), weight[order]
         rows = HeldRows(self, sample, order, layout.place, context)
@@ -239,7 +239,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         return solve(sample, members, weight, workers, context)
 
     def _task(self, fold: Any, order: np.ndarray, weight: np.ndarray, layout: Layout, machine: int) -> Task:
-        """A machine, of samples that lie in this order with these weights."""
+        """The task of a machine, for samples in this order with these weights."""
         (a, b), part = self._pairs[machine], layout[machine]
         name = f"{self.classes_[a]} against {self.classes_[b] if a != b else 'the rest'}"
         place = layout.place[part]
@@ -248,7 +248,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
     def _solve_in_turn(
         self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, context: Context
     ) -> list[SolvedTask]:
-        """Machines on all samples one after another, threads inside."""
+        """Solve machines one after another, each with several threads."""
         order, layout = np.concatenate(members), self._layout(members)
 
         def work() -> list[SolvedTask]:
@@ -261,14 +261,14 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
     def _solve_pairs(
         self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, context: Context
     ) -> list[SolvedTask]:
-        """Pairs of classes on threads, which share the rows of each class over itself."""
+        """Solve pairs of classes in parallel, sharing the within-class kernel rows."""
         dtype = self._precision(int(np.sort([len(m) for m in members])[-2:].sum()))
         whole = self._segment(sample, dtype)
         segments = [whole.take(m) for m in members]
-        # rows of a class over itself serve all its pairs: keep them all where they fit into half of the cache
+        # within-class rows serve all pairs of the class: keep them all if they fit into half of the cache
         shared = np.dtype(dtype).itemsize * sum(s.n**2 for s in segments) <= 0.5 * sample.cache
         own = [Block(s, s, s.n, dtype, shared=True) for s in segments] if shared else []
-        # rows that fit in decide the course of the solver: they must not depend on the number of threads
+        # the number of cached rows affects the solver's steps: it must not depend on the number of threads
         share, largest = 0.125, max(s.n for s in segments)
         need = min(sample.capacity(largest, dtype, share), largest) * largest * np.dtype(dtype).itemsize
         at_once = min(workers.parts, max(2, int(0.25 * sample.cache / need)))
@@ -296,10 +296,10 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         return SolvedTask(task, solution, self._held_out(rows, task, solution) if self._calibrated else None)
 
     def _held_out(self, rows: Rows, task: Task, solution: BoxSolution, C: float | None = None) -> HeldOut:
-        """For each sample the value of a machine that was fitted without it, from the rows that are there.
+        """For each sample the value of a machine fitted without it, from the rows already computed.
 
-        Values are asked for with one digit less than the machine itself: slopes do not depend on it. Where the others
-        are all of one class, the value is that class's, ±1, as in LIBSVM.
+        These machines have a tolerance 10 times larger, which hardly affects the slopes. If the other samples all
+        belong to one class, the value is ±1 for that class, as in LIBSVM.
         """
         values, fold, solutions = np.empty(len(task.y)), task.fold, list[BoxSolution]()
         for k in range(fold.max() + 1):
@@ -324,7 +324,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
     def _coefficients(
         self, members: list[np.ndarray], solutions: Sequence[BoxSolution]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients, a row for each sample and a column for each machine, and the offsets."""
+        """Coefficients, one row per sample and one column per machine, and the offsets."""
         layout, n = self._layout(members), sum(len(m) for m in members)
         if isinstance(solutions, BoxSolutions):
             beta, offsets = solutions.beta, solutions.offsets
@@ -338,7 +338,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         return coefficients, np.array(np.broadcast_to(intercept, len(solutions)))
 
     def _collect(self, sample: Sample, members: list[np.ndarray], solutions: Sequence[BoxSolution]) -> None:
-        """scikit-learn's attributes: support vectors class by class, coefficients by the other class."""
+        """Set scikit-learn's attributes: support vectors by class, coefficients by opposing class."""
         X = sample.X
         order = np.concatenate(members)
         edges = np.cumsum([0] + [len(m) for m in members])
@@ -354,7 +354,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
             for k, (a, b) in enumerate(self._pairs):
                 dual[b - 1, groups[a]] = coefficients[groups[a], k]
                 dual[a, groups[b]] = coefficients[groups[b], k]
-        if len(intercept) == 1:  # positive means the second class, as everywhere in scikit-learn
+        if len(intercept) == 1:  # positive values mean the second class, as in scikit-learn
             dual, coefficients, intercept = -dual, -coefficients[:, 0], -intercept
         self.support_ = order[kept].astype(np.int32)
         self._n_support = np.diff(ends).astype(np.int32)
@@ -369,12 +369,12 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         self.intercept_ = self._offset_of(self.function_, intercept)
 
     def _calibrate(self, X: Data, members: list[np.ndarray], solved: list[SolvedTask]) -> Calibration:
-        """Slopes from the held-out values, and how good the probabilities are on samples that no machine had seen."""
+        """Slopes from the held-out values, and the quality of probabilities on held-out samples."""
         fitted = [slopes(s.held_out.values, s.task.y) for s in solved if s.held_out is not None]
         a = np.array(fitted)
         labels = np.repeat(np.arange(len(members)), [len(m) for m in members])
         order, layout = np.concatenate(members), self._layout(members)
-        # a value of a pair that the sample does not belong to is of a machine that had not seen it anyway
+        # machines of pairs that do not include the sample's class were fitted without it anyway
         chosen = np.sort(np.random.default_rng(0).permutation(len(order))[:JUDGED])
         values = np.asarray(self._values(self.kernel_.domain.take(X, order[chosen])), dtype=np.float64)
         values = values.reshape(len(chosen), -1)
@@ -393,7 +393,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
 
     @property
     def n_support_(self) -> np.ndarray:
-        """Support vectors of each class."""
+        """Number of support vectors of each class."""
         return self._n_support
 
     @property
@@ -401,7 +401,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         return self.calibration is not None or bool(self.probability)
 
     def _decisions(self, X: Data) -> np.ndarray:
-        """One column per machine, positive for its first class; of two classes one value, positive for the second."""
+        """One column per machine, positive for its first class; for two classes one value, positive for the second."""
         return self._values(self._check_new(X))
 
     def decision_function(self, X: Data) -> np.ndarray:
@@ -412,7 +412,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         return _ovr_decision_function(values < 0, -values, len(self.classes_))
 
     def predict(self, X: Data) -> np.ndarray:
-        """The class with most votes of the pairs, the first among ties (or the most confident with ``break_ties``).
+        """The class with the most pairwise votes; ties go to the first, or with ``break_ties`` the most confident.
 
         With calibration, the most probable class.
         """
@@ -421,7 +421,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         return self._decided(self._decisions(X))
 
     def decide(self, values: np.ndarray) -> np.ndarray:
-        """The labels that values of `decision_function` stand for."""
+        """The labels for values of `decision_function`."""
         check_is_fitted(self)
         pairs = self.decision_function_shape == "ovo" and self.multi_class == "ovo"
         values = host(decision_values(self, values, len(self._pairs) if pairs else None))
@@ -429,25 +429,25 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
             return self._decided(values)
         if hasattr(self, "calibration_"):
             raise ValueError(
-                f"{where(self)}: the most probable class does not follow from votes; set decision_function_shape='ovo'."
+                f"{where(self)}: votes do not determine the most probable class; set decision_function_shape='ovo'."
             )
-        votes = values if self.break_ties else np.rint(values)  # confidences add less than ⅓ to the votes
+        votes = values if self.break_ties else np.rint(values)  # confidences change the votes by less than ⅓
         order = self._order
         return self.classes_[order[votes[:, order].argmax(axis=1)]]
 
     def _decided(self, values: np.ndarray) -> np.ndarray:
-        """The labels that values of the machines stand for, a column for each."""
+        """The labels for values of the machines, one column per machine."""
         if hasattr(self, "calibration_") and values.ndim > 1:
             return self.classes_[self._probabilities(values, self.calibration_.slopes).argmax(axis=1)]
         return self.classes_[self._chosen(values)]
 
     @property
     def _order(self) -> np.ndarray:
-        """The classes in the order of the file of LIBSVM that the machine came from, or of the labels."""
+        """The order of classes in the LIBSVM file the machine was read from; otherwise that of the labels."""
         return np.asarray(getattr(self, "_label_order", np.arange(len(self.classes_))))
 
     def _chosen(self, values: np.ndarray) -> np.ndarray:
-        """The classes that decisions stand for, as numbers; ties go by the order of the labels."""
+        """The class indices for decision values; ties go by the order of the labels."""
         k, order = len(self.classes_), self._order
         if values.ndim == 1:
             return (values >= 0 if order[0] == 0 else values > 0).astype(int)
@@ -477,12 +477,12 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
 
     def _can_tell_probabilities(self) -> bool:
         if not self._calibrated:
-            raise AttributeError(f"{where(self)}: probabilities need calibration='cv'.")
+            raise AttributeError(f"{where(self)}: probabilities require calibration='cv'.")
         return True
 
     @available_if(_can_tell_probabilities)
     def predict_proba(self, X: Data) -> np.ndarray:
-        """Probabilities of the classes, one column each; see `calibration_` for how good they were."""
+        """Class probabilities, one column per class; `calibration_` reports their quality."""
         check_is_fitted(self)
         if not hasattr(self, "calibration_"):
             raise NotFittedError(
@@ -502,7 +502,7 @@ def _pairs(k: int, one_against_one: bool) -> list[tuple[int, int]]:
 
 
 def _balanced(beta: np.ndarray) -> np.ndarray:
-    """β with the heavier sign scaled down, so that Σβ = 0 and all bounds hold."""
+    """β with its positive or negative part scaled down, so that Σβ = 0 within the bounds."""
     plus, minus = beta[beta > 0].sum(), -beta[beta < 0].sum()
     return np.where(
         beta > 0, beta * min(1.0, minus / plus if plus else 1.0), beta * min(1.0, plus / minus if minus else 1.0)

@@ -1,4 +1,4 @@
-"""Methods of an estimator that another one holds: as `estimator` before the fit, as `estimator_` after it."""
+"""Delegation to an inner estimator: `estimator` before the fit, `estimator_` after it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ._forms import Forms
 
 
 def inner_has(name: str, held: str = "estimator_") -> Any:
-    """A decorator for methods that are there if the inner estimator has one of this name, fitted or not."""
+    """A decorator: the method is available if the inner estimator, fitted or not, has one of this name."""
 
     def check(self: Any) -> bool:
-        getattr(getattr(self, held, self.estimator), name)  # if it is missing, its own message is raised
+        getattr(getattr(self, held, self.estimator), name)  # raises the inner estimator's own error if missing
         return True
 
     return available_if(check)
 
 
 def delegated(name: str, summary: str, held: str = "estimator_") -> Any:
-    """The method of the fitted inner estimator that takes samples."""
+    """A method that calls the one of the fitted inner estimator."""
 
     def method(self: Any, X: Data) -> Any:
         check_is_fitted(self)
@@ -34,18 +34,18 @@ def delegated(name: str, summary: str, held: str = "estimator_") -> Any:
 
 
 class Delegating(Forms):
-    """Base of the estimators that hold another one, which decides."""
+    """Base of estimators whose inner estimator makes the decisions."""
 
     estimator_: Any
 
     def decide(self, values: Array) -> Any:
-        """What `predict` answers at points where `decision_function` has these values."""
+        """The predictions for these values of `decision_function`."""
         check_is_fitted(self)
         return getattr(self.estimator_, "decide", super().decide)(values)
 
 
 def copy_tags(tags: Any, estimator: Any, *names: str) -> Any:
-    """The tags, with some of the inner estimator's: what it is and which targets it takes."""
+    """Copy the estimator type and target tags from the inner estimator."""
     inner = get_tags(estimator)
     for name in ("estimator_type", "target_tags", "classifier_tags", "regressor_tags", *names):
         setattr(tags, name, getattr(inner, name))

@@ -1,4 +1,4 @@
-"""What density estimates share: the kernel and its bandwidth, stable logarithms, cross-validation in closed form."""
+"""Common parts of density estimators: kernel and bandwidth, stable logarithms, closed-form cross-validation."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ SKLEARN: dict[str, type[Kernel]] = {
     "linear": Triangular,
     "cosine": CosineBump,
 }
-BLOCK = 1 << 20  # entries of the blocks of log k(x, xᵢ) that each thread holds a few of
+BLOCK = 1 << 20  # entries in a block of log k(x, xᵢ); each thread holds a few blocks
 RULES = ("scott", "silverman", "loo")
 CRITERIA = ("likelihood", "least_squares")
 
 
 class DensityEstimator(KernelEstimator):
-    """Base of the estimates Σ wᵢ k(·, xᵢ) / ∫ k with Σ wᵢ = 1, of which a subclass finds the weights."""
+    """Base of the estimates Σ wᵢ k(·, xᵢ) / ∫ k with Σ wᵢ = 1; subclasses determine the weights."""
 
     bandwidth: Any
     bandwidths: Any
@@ -52,7 +52,7 @@ class DensityEstimator(KernelEstimator):
         return as_kernel(self.kernel)
 
     def _fit_kernel(self, X: Data, sample_weight: Array) -> tuple[Any, np.ndarray]:
-        """X and weights of sum one, checked; `kernel_` of the right bandwidth, and `log_normalizer_`."""
+        """Check X and normalise the weights; set `kernel_` at its bandwidth and `log_normalizer_`."""
         check_parameters(self, {"bandwidth": {"above": 0, "besides": RULES}, "criterion": CRITERIA})
         self._forget("bandwidths_", "loo_scores_")
         X = self._check_sample(X)
@@ -68,23 +68,23 @@ class DensityEstimator(KernelEstimator):
         return X, weight
 
     def _require_float(self, log_normalizer: float, bandwidth: float, numbers: Any) -> None:
-        """Refuse a bandwidth with which the density may be beyond the largest of these numbers."""
+        """Reject a bandwidth at which the density may overflow this floating type."""
         if -log_normalizer > np.log(float(numbers.max)):
             raise ValueError(
-                f"{where(self)}: with the bandwidth {bandwidth:g} the density reaches e^{-log_normalizer:.0f}, beyond "
-                f"the largest number of {numbers.bits} bits; scale the data, or raise the bandwidth."
+                f"{where(self)}: with bandwidth {bandwidth:g} the density reaches e^{-log_normalizer:.0f}, which "
+                f"overflows in {numbers.bits} bits; scale the data, or raise the bandwidth."
             )
 
     def _require_density(self, dimension: int | None) -> None:
         if "log_normalizer" not in self.kernel_.provides or dimension is None:
             raise ValueError(
-                f"{where(self)}: the kernel {self.kernel_} declares no normaliser, so that no density can be made of "
-                'it; use one with log_normalizer, such as "gaussian", "laplace", "matern" or "wendland".'
+                f"{where(self)}: the kernel {self.kernel_} declares no normaliser, so it does not define a "
+                'density; use one with log_normalizer, such as "gaussian", "laplace", "matern" or "wendland".'
             )
         if self.kernel_.log_normalizer(dimension) == np.inf:
             raise ValueError(
                 f"{where(self)}: the integral of the kernel {self.kernel_} is infinite in dimension {dimension}, so "
-                "that no density can be made of it; use one whose tails are lighter."
+                "it does not define a density; use one with lighter tails."
             )
 
     def _bandwidth(self, X: Data, weight: np.ndarray) -> float:
@@ -103,20 +103,20 @@ class DensityEstimator(KernelEstimator):
         best = int(np.argmax(self.loo_scores_))
         if self.loo_scores_[best] == -np.inf:
             raise ValueError(
-                f"{where(self)}: with every bandwidth up to {self.bandwidths_.max():g} some sample has density zero "
-                "when it is left out; give larger bandwidths, a kernel without bounded support, or drop the outlier."
+                f"{where(self)}: for every bandwidth up to {self.bandwidths_.max():g} some left-out sample has density "
+                "zero; use larger bandwidths, a kernel with unbounded support, or drop the outlier."
             )
         order = np.argsort(self.bandwidths_)
         if len(order) > 2 and best in (order[0], order[-1]):
             warn(
-                f"{where(self)}: the best bandwidth {self.bandwidths_[best]:g} is at the end of the grid; give "
-                "other bandwidths. (Samples that repeat the same values favour ever smaller ones.)"
+                f"{where(self)}: the best bandwidth {self.bandwidths_[best]:g} is at the end of the grid; extend "
+                "bandwidths. (Samples with repeated values favour ever smaller ones.)"
             )
         return float(self.bandwidths_[best])
 
     def _grid(self, X: Data, weight: np.ndarray) -> np.ndarray:
-        """The bandwidths to try: those given, or a range about Scott's rule for the spread of the data."""
-        # the width of the kernel is that of the Gaussian kernel of equal integral
+        """Candidate bandwidths: those given, or a range around Scott's rule for the spread of the data."""
+        # the kernel's width is that of the Gaussian kernel with the same integral
         if self.bandwidths is not None:
             return check_grid(self, "bandwidths", self.bandwidths)
         n, d = int(np.sum(weight > 0)), X.shape[1]
@@ -133,13 +133,13 @@ class DensityEstimator(KernelEstimator):
             or not limit.tiny < grid[0] <= grid[-1] < limit.max
         ):
             raise ValueError(
-                f"{where(self)}: X varies by {spread:.0e}, and a bandwidth for it is no floating-point number; divide "
+                f"{where(self)}: X varies by {spread:.0e}, so the bandwidth would overflow or underflow; divide "
                 f"X by {unit:.0e}."
             )
         return grid
 
     def _scores(self, X: Data, weight: np.ndarray, grid: np.ndarray) -> np.ndarray:
-        """What each bandwidth is worth, larger is better, from the density at each sample without that sample."""
+        """The leave-one-out score of each bandwidth; larger is better."""
         X = X if is_sparse(X) else host(X)
         d = X.shape[1]
         normalizers = [self.kernel_.dilated(h).log_normalizer(d) for h in grid]
@@ -163,7 +163,7 @@ class DensityEstimator(KernelEstimator):
             for j, L in enumerate(_with(log_weight, self.kernel_.log_dilated(part, X, grid))):
                 L[np.arange(len(own)), own] = -np.inf
                 left_out = _log_sums(L, np) - rest[own] - normalizers[j]
-                with np.errstate(invalid="ignore"):  # 0 · −∞ is nothing
+                with np.errstate(invalid="ignore"):  # 0 · −∞ counts as 0
                     terms = weight[own] * (2 * np.exp(left_out) if squared else left_out)
                 found[j] = np.sum(terms[weight[own] > 0])
             if squared:
@@ -183,7 +183,7 @@ class DensityEstimator(KernelEstimator):
         self.function_ = Function(self.kernel_, X, like(coefficients, X))
 
     def score_samples(self, X: Data) -> Any:
-        """The logarithm of the density at each sample."""
+        """The log density at each sample."""
         X = self._check_new(X)
         xp, f = namespace(X), self.function_
         log_weight = like(_log(self.weights_), X)
@@ -196,7 +196,7 @@ class DensityEstimator(KernelEstimator):
         return xp.concat(_strips(work, n, m) if on_host(X) else list(map(work, _rows(n, m))))
 
     def score(self, X: Data, y: Array = None) -> float:
-        """The sum of the logarithms of the density at the samples."""
+        """The total log density of the samples."""
         return float(host(self.score_samples(X)).sum())
 
     def sample(self, n_samples: int = 1, random_state: RandomState = None) -> Any:
@@ -236,6 +236,6 @@ def _rows(n: int, m: int) -> list[slice]:
 
 
 def _strips(work: Callable[[slice], Any], n: int, m: int) -> list[Any]:
-    """The results of work on blocks of rows of an n × m matrix, on threads."""
+    """The results of work on row blocks of an (n, m) matrix, on threads."""
     rows = _rows(n, m)
     return _threads.collect(len(rows), lambda i: work(rows[i]))

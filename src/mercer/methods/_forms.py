@@ -1,6 +1,6 @@
-"""What a fitted estimator is, beside its answers: a linear system, or a problem with its solution.
+"""Forms of a fitted estimator: a linear system, or a problem with its solution.
 
-Code that judges, searches or exports estimators asks them for these forms and does not test their classes.
+Code that assesses, tunes or exports estimators uses these forms instead of testing for classes.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from ..solvers.hyper import Objective
 from ..space import Function
 from ..types import Array, Data, EstimatorLike
 
-OF_KERNELS = ("gamma", "degree", "coef0", "kernel_params")  # parameters of kernels that have a name
+OF_KERNELS = ("gamma", "degree", "coef0", "kernel_params")  # parameters of named kernels
 
 
 class NoProblemError(ValueError):
-    """A fit is not the solution of one problem; the message says why."""
+    """The fit does not solve a single problem; the message says why."""
 
 
 @dataclass(frozen=True)
 class SolvedProblem:
-    """A problem with the coefficients and the values of its solution."""
+    """A problem with the coefficients and values of its solution."""
 
     problem: FitProblem
     coefficients: np.ndarray
@@ -43,12 +43,12 @@ class SolvedProblem:
 
 @dataclass(frozen=True)
 class LinearForm:
-    """A fit that is linear in its targets: (K + αW⁻¹)a + Hc = b, Hᵀa = 0, with one α of each column of b.
+    """A fit that is linear in its targets: (K + αW⁻¹)a + Hc = b, Hᵀa = 0, with one α per column of b.
 
     Attributes
     ----------
     points : function
-        Takes new samples, checks them, and takes them to the coordinates of the kernel.
+        Checks new samples and maps them to the coordinates of the kernel.
     """
 
     gram: Gram
@@ -61,27 +61,27 @@ class LinearForm:
 
 
 class Forms:
-    """What others ask of a fitted estimator: those who judge, search, explain or export it."""
+    """Interface of a fitted estimator for code that assesses, tunes, explains or exports it."""
 
     criteria: ClassVar[tuple[str, ...]] = ()  # of `tuning_objective`; the first is the default
-    takes_indefinite: ClassVar[bool] = False  # whether kernels need not be positive definite
+    takes_indefinite: ClassVar[bool] = False  # whether indefinite kernels are accepted
     _solves_system: bool = False
     minimises_risk: ClassVar[bool] = False  # whether a fit minimises Σ wℓ + ½α‖f‖² for a convex loss and a fixed α or C
-    kernel_compares: ClassVar[str] = ""  # what the kernel compares, if not samples, and what to do about it
+    kernel_compares: ClassVar[str] = ""  # objects that the kernel compares, if not samples, and the remedy
 
     def fitted_form(self) -> Any:
-        """The fitted estimator that answers: this one, or the one that it holds."""
+        """The fitted estimator that predicts: this one, or the one it holds."""
         return self
 
     @property
     def decision(self) -> Function | None:
-        """The function that answers follow from, by `decide` or by votes of its columns; None if there is not one."""
+        """The function behind predictions, by `decide` or votes of its columns; None if there is none."""
         return getattr(self, "prediction_", getattr(self, "function_", None))
 
     def decide(self, values: Array) -> Any:
-        """What `predict` answers at points where `decision_function` has these values.
+        """The predictions for these values of `decision_function`.
 
-        Methods without a `decision_function` take those of `values`, or of `predict` itself.
+        Methods without a `decision_function` expect the output of `values`, or of `predict` itself.
         """
         require_fitted(self)
         if not hasattr(self, "classes_"):
@@ -91,87 +91,87 @@ class Forms:
         return labels if is_numpy(xp) else like(labels, values, dtype=getattr(xp, labels.dtype.name))
 
     def plain_form(self) -> Any:
-        """An unfitted estimator of the same model, simpler where there is one, whose parameters may be fixed."""
+        """An unfitted estimator of the same model, the simplest available, whose parameters can be fixed."""
         return clone(self)
 
     def chosen_parameters(self) -> dict[str, Any]:
-        """Parameters of `plain_form` that this fit took from the data, besides the kernel."""
+        """Parameters of `plain_form`, besides the kernel, that this fit chose from the data."""
         return {}
 
     def linear_form(self, X: Data, y: Array, sample_weight: Array = None) -> LinearForm | None:
-        """The system that this fit, to these data, solved; None if it is not linear in its targets."""
+        """The linear system of this fit to these data; None if it is not linear in its targets."""
         return None
 
     def solved_problem(self, X: Data, y: Array, sample_weight: Array = None) -> SolvedProblem:
-        """The problem that this fit, to these data, solved; raises `NoProblemError` if there is not one."""
-        raise NoProblemError(f"{type(self).__name__} is no machine with one loss")
+        """The problem that this fit to these data solved; raises `NoProblemError` if there is none."""
+        raise NoProblemError(f"{type(self).__name__} does not minimise a single loss")
 
     def tuning_objective(
         self, criterion: str, X: Data, y: Array, sample_weight: Array = None, monitor: Monitor | None = None
     ) -> Objective:
-        """One of `criteria` on these data, as a function of the kernel and the strength, from this estimator."""
+        """One of `criteria` on these data, as a function of the kernel and the penalty."""
         raise NoProblemError(f"{type(self).__name__} has no criterion with a gradient")
 
     @property
     def system_alpha(self) -> float | None:
-        """α, if the fit solves one system with K + αI; None for other fits."""
+        """α, if the fit solves a single system with K + αI; otherwise None."""
         value: Any = getattr(self, "alpha_", getattr(self, "alpha", None)) if self._solves_system else None
         return float(value) if np.ndim(value) == 0 and isinstance(value, (int, float, np.number)) else None
 
     @property
     def fitted_loss(self) -> Any:
-        """The loss that this fit minimised: a Loss, a function, or None."""
+        """The loss minimised by this fit: a Loss, a function, or None."""
         return None
 
 
 def require_fitted(owner: Any) -> None:
-    """scikit-learn's `check_is_fitted`, which asks for the tags of a fitted estimator too."""
+    """scikit-learn's `check_is_fitted`, without computing the tags of a fitted estimator."""
     if not owner.__sklearn_is_fitted__():
         check_is_fitted(owner)
 
 
 def decision_array(owner: object, values: Array) -> Any:
-    """Values of functions that a user gave, as an array of numbers."""
+    """User-supplied function values as an array of numbers."""
     values = values if is_array(values) else np.asarray(values)
     if isinstance(values, np.ndarray) and values.dtype.kind not in "fiub":
         raise KindError(
-            f"{where(owner)}: values hold {values.dtype.name}, expected numbers, as decision_function gives."
+            f"{where(owner)}: values hold {values.dtype.name}, expected numbers as returned by decision_function."
         )
     return values
 
 
 def decision_values(owner: Any, values: Array, columns: int | None = None) -> Any:
-    """The same of a fitted classifier: one for two classes, else a column for each class, or so many columns."""
+    """Checked decision values of a classifier: one for two classes, else one column per class, or `columns`."""
     require_fitted(owner)
     values, k = decision_array(owner, values), len(owner.classes_)
     columns = k if columns is None else columns
     if not (values.ndim == 1 and k <= 2) and not (values.ndim == 2 and values.shape[1] == columns):
         expected = f"(n, {columns})" if k > 2 else "(n,)"
         raise ValueError(
-            f"{where(owner)}: values have shape {tuple(values.shape)}, expected {expected} for {k} classes; give those "
-            "of decision_function."
+            f"{where(owner)}: values have shape {tuple(values.shape)}, expected {expected} for {k} classes; pass the "
+            "output of decision_function."
         )
     return values
 
 
 def chosen(classes: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The labels that decision values stand for."""
+    """The labels for decision values."""
     return classes[(values >= 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
 
 
 def with_kernel(estimator: EstimatorLike, kernel: KernelLike) -> Any:
-    """A clone with this kernel, and with parameters of named kernels as they are by default."""
+    """A clone with this kernel, and default values of the parameters of named kernels."""
     return clone(estimator).set_params(**instead_of_named(estimator, kernel))
 
 
 def instead_of_named(estimator: EstimatorLike, kernel: Any) -> dict[str, Any]:
-    """A kernel as a parameter, with those of named kernels as they are by default."""
+    """The kernel as a parameter, and those of named kernels at their defaults."""
     defaults = signature(type(estimator)).parameters
     return {"kernel": kernel} | {name: defaults[name].default for name in OF_KERNELS if name in defaults}
 
 
 def frozen(model: EstimatorLike, y: Array) -> Any:
-    """An unfitted estimator, of any library, with the values that a fitted one took from the data as its parameters."""
+    """An unfitted estimator, of any library, with the values that a fitted one chose from the data fixed."""
     form = model.plain_form() if hasattr(model, "plain_form") else clone(model)
     names = form.get_params(deep=False)
     values: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""What a fitted function answers follows from its loss: labels and probabilities, or numbers."""
+"""Predictions that depend on the loss: labels and probabilities, or numbers."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ LABELS = ("binary", "multiclass")
 
 
 def concordance(y: Array, f: np.ndarray, sample_weight: Array = None) -> float:
-    r"""The share of comparable pairs in which the one that has its event first has the larger f; equal f count half.
+    r"""The fraction of comparable pairs in which the first to have the event has the larger f; ties count half.
 
-    A pair is comparable if the earlier of its times is that of an event. Harrell, Lee, Mark, *Multivariable prognostic
+    A pair is comparable if the earlier of its times is an event. Harrell, Lee, Mark, *Multivariable prognostic
     models* (1996).
     """
     time, event = np.asarray(y, dtype=np.float64).T
@@ -35,7 +35,7 @@ def concordance(y: Array, f: np.ndarray, sample_weight: Array = None) -> float:
 
 
 class LossEstimator(KernelEstimator):
-    """An estimator with a parameter `loss`, which decides whether it is a classifier; `loss_` and `classes_` fitted."""
+    """An estimator whose parameter `loss` decides whether it is a classifier; fits `loss_` and `classes_`."""
 
     loss: Any
     loss_: Loss
@@ -51,16 +51,16 @@ class LossEstimator(KernelEstimator):
         return self._is_classifier() and "link_inverse" in self._loss().provides
 
     def values(self, X: Data) -> np.ndarray:
-        """f(x), from which answers are decided."""
+        """f(x), which determines the predictions."""
         X = self._check_new(X)
         return np.asarray(self.function_.values(X))
 
     def predict(self, X: Data) -> np.ndarray:
-        """Labels, or the mean that the value stands for (a median or quantile, where the loss asks for one)."""
+        """Labels, or the predicted mean (median or quantile, if the loss estimates one)."""
         return self.decide(self.values(X))
 
     def decide(self, values: np.ndarray) -> np.ndarray:
-        """The labels, or the means, that `values` stand for; labels are those of `decision_function` as well."""
+        """The labels or means for the output of `values`; for labels, also of `decision_function`."""
         require_fitted(self)
         if self.loss_.task in LABELS:
             return chosen(self.classes_, host(decision_values(self, values)))
@@ -69,19 +69,19 @@ class LossEstimator(KernelEstimator):
 
     @available_if(_is_classifier)
     def decision_function(self, X: Data) -> np.ndarray:
-        """f(x): one value for two classes, positive for the second, else one per class."""
+        """f(x): one value for two classes, positive for the second; else one per class."""
         values = self.values(X)
         return values[:, 1] - values[:, 0] if values.ndim == 2 and values.shape[1] == 2 else values
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Data) -> np.ndarray:
-        """Probabilities of the classes, one column each."""
+        """Class probabilities, one column per class."""
         values = self.values(X)
         p = np.asarray(self.loss_.link_inverse(values))
         return p if p.ndim == 2 else np.stack([1 - p, p], axis=1)
 
     def score(self, X: Data, y: Array, sample_weight: Array = None) -> float:
-        """Accuracy for labels, explained deviance for counts, concordance for times of survival, else R²."""
+        """Accuracy for labels, explained deviance for counts, concordance for survival times, else R²."""
         require_fitted(self)
         if self.loss_.task == "survival":
             return concordance(self.loss_.prepare(y), self.values(X), sample_weight)
@@ -91,7 +91,7 @@ class LossEstimator(KernelEstimator):
         return float(metric(y, self.predict(X), sample_weight=sample_weight))
 
     def _explained(self, y: np.ndarray, f: np.ndarray, sample_weight: Array) -> float:
-        """1 minus the deviance at f over that of one rate for all."""
+        """1 minus the deviance at f over that of a constant rate."""
         count, exposure = (y, np.ones_like(y)) if y.ndim == 1 else y.T
         rate = np.average(count / exposure, weights=exposure * (1.0 if sample_weight is None else sample_weight))
         best = np.full_like(f, self.loss_.link(rate))

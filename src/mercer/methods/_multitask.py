@@ -1,4 +1,4 @@
-"""What the methods for many tasks share: where the task of a sample is found, and which kernel the tasks have."""
+"""Common parts of the multitask methods: the tasks of samples, and the kernel between tasks."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from ._base import KernelEstimator
 
 PAIRS = "pairs"
 SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 1.0)
-Points = tuple[Any, np.ndarray | None]  # samples and, where they come with them, their tasks
+Points = tuple[Any, np.ndarray | None]  # samples and, if given with them, their tasks
 
 
 def preferred(losses: np.ndarray, weight: Array) -> int:
-    """The candidate (row) with the least mean loss, if it is better than the first by a standard error.
+    """The candidate (row) with the least mean loss, if it beats the first by one standard error; else the first.
 
-    That is of the mean difference of their losses, sample by sample; otherwise the first.
+    The standard error is that of the mean paired difference.
     """
     share = np.full(losses.shape[1], 1 / losses.shape[1]) if weight is None else weight / np.sum(weight)
     best = int(np.argmin(losses @ share))
@@ -38,9 +38,9 @@ def preferred(losses: np.ndarray, weight: Array) -> int:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Multitask(KernelEstimator):
-    """Base: samples apart from their tasks, and the kernels between tasks that a `coupling` stands for."""
+    """Base: separates samples from their tasks, and turns `coupling` into kernels between tasks."""
 
-    kernel_compares = "samples apart from their tasks; use task=None, or give it one kernel"
+    kernel_compares = "samples without their tasks; use task=None, or give it one kernel"
 
     kernel: KernelLike = "gaussian(lengthscale='median')"
     task: Any = None
@@ -55,7 +55,7 @@ class Multitask(KernelEstimator):
     def _kernel(self, n_features: int) -> Kernel:
         kernel = super()._kernel(n_features)
         if self.task is not None and kernel.domain.precomputed:
-            raise ValueError(f"{where(self)}: kernel = {self.kernel!r} knows no tasks; give the kernel itself.")
+            raise ValueError(f"{where(self)}: kernel = {self.kernel!r} does not support tasks; give the kernel itself.")
         return kernel
 
     def _split(self, X: Data) -> Points:
@@ -71,19 +71,19 @@ class Multitask(KernelEstimator):
         if isinstance(X, (list, np.ndarray)) and len(X) and all(isinstance(x, tuple) and len(x) == 2 for x in X):
             return [x for x, _ in X], [t for _, t in X]
         raise TypeError(
-            f"{where(self)}: task = 'pairs' needs X as a list of pairs (sample, task), or a pair of collections."
+            f"{where(self)}: task = 'pairs' needs X as a list of (sample, task) pairs, or a pair of collections."
         )
 
     def _column(self, X: Any) -> tuple[Any, Any]:
         if hasattr(type(X), "columns") and hasattr(X, "drop"):
             if not hasattr(X, "to_numpy"):
-                raise TypeError(f"{where(self)}: X is a {type(X).__name__}, which holds no values; collect it first.")
+                raise TypeError(f"{where(self)}: X is a {type(X).__name__} without values; collect it first.")
             known = list(X.columns)
             name = self.task if self.task in known else known[self._place(len(known))]
             return X.drop(columns=[name]) if hasattr(X, "iloc") else X.drop(name), X[name].to_numpy()
         if is_array(X) and not isinstance(X, np.ndarray):
             raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays, or task='pairs'.")
-        # a list may hold text for the task beside numbers, all of which NumPy would make text
+        # a list may mix task names with numbers, which NumPy would convert to text
         A = X.tocsr() if is_sparse(X) else X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
         if A.ndim != 2:
             raise ValueError(
@@ -98,7 +98,7 @@ class Multitask(KernelEstimator):
         if isinstance(self.task, (int, np.integer)) and -columns <= self.task < columns:
             return int(self.task) % columns
         raise ValueError(
-            f"{where(self)}: task = {self.task!r} is no column of X, which has {columns}; give its index, or its name "
+            f"{where(self)}: task = {self.task!r} is not one of the {columns} columns of X; give an index, or a name "
             "in a DataFrame."
         )
 
@@ -116,7 +116,7 @@ class Multitask(KernelEstimator):
         try:
             self.tasks_ = np.unique(labels)
         except TypeError:
-            raise TypeError(f"{where(self)}: the tasks are labels of several types; convert them to one.") from None
+            raise TypeError(f"{where(self)}: the tasks have labels of several types; convert them to one.") from None
         return (X, labels), y
 
     def _check_new(self, X: Data) -> Points:
@@ -140,7 +140,7 @@ class Multitask(KernelEstimator):
         return isinstance(self.coupling, str) and self.coupling == "learned" and len(self.tasks_) > 1
 
     def _couplings(self) -> list[Kernel]:
-        """The kernels between tasks among which to choose."""
+        """Candidate kernels between tasks."""
         if len(self.tasks_) == 1 and not is_kernel(self.coupling):
             return [Shared(1.0)]
         if isinstance(self.coupling, str):
@@ -152,19 +152,19 @@ class Multitask(KernelEstimator):
         B, T = host(self.coupling), len(self.tasks_)
         if B.shape != (T, T):
             raise ValueError(
-                f"{where(self)}: coupling of shape {B.shape} must be {T} × {T}, a row for each task; tasks_ = "
+                f"{where(self)}: coupling has shape {B.shape}, expected ({T}, {T}), a row for each task of tasks_ = "
                 f"{self.tasks_.tolist()}."
             )
         return [Tasks(B, self.tasks_)]
 
     def _matrix(self, kernel: Kernel) -> np.ndarray:
-        """B, in the order of `tasks_`."""
+        """The matrix B, in the order of `tasks_`."""
         B = host(kernel(self.tasks_)).astype(np.float64)
         values = np.linalg.eigvalsh(B)
         if values[0] < -1e-10 * np.abs(values).max():
             raise ValueError(
-                f"{where(self)}: coupling is not positive semidefinite (smallest eigenvalue {values[0]:.2g}); a matrix "
-                "over tasks is a covariance."
+                f"{where(self)}: coupling is not positive semidefinite (smallest eigenvalue {values[0]:.2g}); give a "
+                "covariance matrix of the tasks."
             )
         return B
 
@@ -174,14 +174,14 @@ class Multitask(KernelEstimator):
         self.objective_history_ = learned.history
         if not learned.converged:
             warn(
-                f"{where(self)}: the task matrix was not learned to the end ({learned.status}; a slope of "
-                f"{learned.slope:.1g} per target is left). "
+                f"{where(self)}: learning the task matrix did not converge ({learned.status}; the gradient per target "
+                f"is {learned.slope:.1g}). "
                 f"{learned.status.remedy('Scale the targets, or lower rank.')}",
                 ConvergenceWarning,
             )
 
     def _couple(self, kernel: Kernel) -> None:
-        """Keep what was chosen."""
+        """Store the chosen task kernel."""
         self._forget("share_")
         self.task_kernel_, self.task_matrix_ = kernel, self._matrix(kernel)
         if hasattr(kernel, "share"):

@@ -1,4 +1,4 @@
-"""Ridge regression of many tasks as linear systems: targets of all tasks at all samples, or of some."""
+"""Multitask ridge regression as linear systems: targets of all tasks at all samples, or of some."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..solvers.multitask import Complete, Scattered, TaskGram
 from ..solvers.spectral import Spectral
 from ..types import Array
 
-VANISHING = 1e-13  # of the largest eigenvalue of B; smaller ones count as this, which fits nothing
+VANISHING = 1e-13  # times the largest eigenvalue of B; smaller ones are raised to this, which fits nothing
 
 
 @dataclass(eq=False)
 class Rotated:
-    """Targets Y of all tasks at all samples: one problem for each eigenvector of B."""
+    """Targets Y of all tasks at all samples: one problem per eigenvector of B."""
 
     gram: Gram
     Y: np.ndarray
@@ -35,23 +35,23 @@ class Rotated:
         return np.maximum(values, VANISHING * values[-1]), vectors
 
     def left_out(self, B: np.ndarray, alphas: np.ndarray) -> np.ndarray:
-        """The predictions of all tasks at each sample by the fit without it, of shape (n, T, A)."""
+        """Leave-one-out predictions of all tasks at each sample, of shape (n, T, A)."""
         values, V = self._eigen(B)
         Z = like(self.Y @ V, self.gram.like)
         parts = [self.path.leave_one_out(Z[:, [j]], alphas / v)[:, 0, :] for j, v in enumerate(values)]
         return np.einsum("ija,tj->ita", host(np.stack(parts, axis=1)), V)
 
     def errors(self, B: np.ndarray, alphas: np.ndarray) -> np.ndarray:
-        """Their squared errors, the mean over the tasks, of shape (n, A)."""
+        """Squared leave-one-out errors, averaged over tasks, of shape (n, A)."""
         return np.mean((self.left_out(B, alphas) - self.Y[:, :, None]) ** 2, axis=1)
 
     def solve(self, B: np.ndarray, alpha: float) -> np.ndarray:
-        """a of shape (n, T), of f_t = Σ aᵢₛ B_st k(·, xᵢ)."""
+        """The coefficients a of f_t = Σ aᵢₛ B_st k(·, xᵢ), of shape (n, T)."""
         values, V = self._eigen(B)
         Z = like(self.Y @ V, self.gram.like)
         if self.gram.provides:
             c = host(self.path.solve(Z, alpha / values).coefficients)
-        else:  # a lazy matrix is not decomposed
+        else:  # lazy matrices are not decomposed
             systems = (System(self.gram, Z[:, j], alpha / v, weight=self.weight) for j, v in enumerate(values))
             c = np.stack([host(solve(system).coefficients) for system in systems], axis=1)
         return (c / values) @ V.T
@@ -62,7 +62,7 @@ class Rotated:
 
 @dataclass(eq=False)
 class Entries:
-    """Targets at some samples and tasks: one problem on all of them."""
+    """Targets at some samples and tasks: a single joint problem."""
 
     gram: Gram
     rows: np.ndarray
@@ -74,7 +74,7 @@ class Entries:
         return TaskGram(self.gram, self.rows, self.tasks, B)
 
     def left_out(self, B: np.ndarray, alphas: np.ndarray) -> np.ndarray:
-        """The prediction of each entry by the fit without all entries of its sample, of shape (N, A)."""
+        """Predictions of each entry by the fit without any entry of its sample, of shape (N, A)."""
         path, b = Spectral(self._gram(B), None, self.weight), self.y[:, None]
         if len(np.unique(self.rows)) == len(self.rows):
             return path.leave_one_out(b, alphas)[:, 0, :]
@@ -87,7 +87,7 @@ class Entries:
         return out
 
     def errors(self, B: np.ndarray, alphas: np.ndarray) -> np.ndarray:
-        """Its squared error, of shape (N, A)."""
+        """Squared errors of `left_out`, of shape (N, A)."""
         return (self.left_out(B, alphas) - self.y[:, None]) ** 2
 
     def solve(self, B: np.ndarray, alpha: float) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""How far tasks are coupled, chosen by the errors of classifiers on samples that they have not seen."""
+"""Choice of the coupling of tasks by the errors of classifiers on held-out samples."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from ._multitask import Multitask, preferred
 
 
 class TaskSearch(Multitask):
-    """Base of classifiers: the kernel between tasks, as given, learned, or judged by cross-validation."""
+    """Base of classifiers: the kernel between tasks is given, learned, or chosen by cross-validation."""
 
     cv: int
-    _many: bool  # whether each label is a task of all samples
+    _many: bool  # whether every sample belongs to all tasks, one per label
 
     def _machine(self, kernel: KernelLike) -> Any:
         """An unfitted classifier with this kernel."""
         raise NotImplementedError
 
     def _decide(self, X: Data, rows: np.ndarray, tasks: np.ndarray, y: np.ndarray, weight: Array) -> None:
-        """The kernel between tasks; y and tasks are of entries, of which `rows` tells the samples."""
+        """Choose the kernel between tasks; `rows` holds the sample of each entry of y and tasks."""
         if self._learns:
             self._learn(self._evidence(self._build(X), tasks, y, weight), None)
             B = self.learned_.matrix
@@ -43,8 +43,8 @@ class TaskSearch(Multitask):
         self._couple(kernels[0])
 
     def _evidence(self, gram: Gram, tasks: np.ndarray, y: np.ndarray, weight: Array) -> Complete | Scattered:
-        """The likelihood of a regression on ±1, of one target for each class or one for two."""
-        # each is centred, so that classes which are rare in all tasks do not make them alike
+        """The likelihood of a regression on ±1: one target for two classes, else one per class."""
+        # centred, so that classes that are rare in all tasks do not make the tasks appear similar
         classes = np.unique(y)
         signs = np.where(y[:, None] == (classes if len(classes) > 2 else classes[1:])[None, :], 1.0, -1.0)
         signs = signs.reshape(gram.n, -1)
@@ -56,14 +56,14 @@ class TaskSearch(Multitask):
     def _judge(
         self, kernels: list[Kernel], gram: Gram, rows: np.ndarray, tasks: np.ndarray, y: np.ndarray, weight: Array
     ) -> int:
-        """Which of the kernels between tasks makes the fewest errors on samples held out."""
+        """The index of the task kernel with the fewest errors on held-out samples."""
         weight = None if weight is None else weight[rows]
         fold = self._folds(rows, tasks, y)
         judged = np.flatnonzero(fold >= 0)
         if not len(judged):
             warn(
-                f"{where(self)}: coupling = 'auto' holds samples out, but no class has two samples in a task; the "
-                "tasks are kept apart. Give coupling a number, or more samples."
+                f"{where(self)}: coupling = 'auto' cross-validates, but no class has two samples in a task; the tasks "
+                "are treated as independent. Set coupling to a number, or give more samples."
             )
             return 0
         matrices = (TaskGram(gram, rows, tasks, self._matrix(kernel)).dense() for kernel in kernels)
@@ -85,31 +85,31 @@ class TaskSearch(Multitask):
     def _report_unjudged(self, status: Status, kernels: list[Kernel]) -> None:
         shares = ", ".join(f"{kernel.share:g}" for kernel in kernels if hasattr(kernel, "share"))
         warn(
-            f"{where(self)}: {status} before the shares {shares} were judged. {status.remedy('')} With coupling "
-            "given there is nothing to judge.",
+            f"{where(self)}: {status} before the shares {shares} were evaluated. {status.remedy('')} A given coupling "
+            "needs no evaluation.",
             ConvergenceWarning,
         )
 
     def _folds(self, rows: np.ndarray, tasks: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The fold of each entry: samples of each class in each task are dealt out in turn."""
-        # −1 for one that is alone, without which nothing is known of its class in its task
+        """The fold of each entry, stratified by class and task."""
+        # −1 for the only sample of a class in a task: without it, nothing represents that class there
         rng, n = generator(self.random_state or 0), int(rows[-1]) + 1
         cell = np.zeros(n, dtype=np.int64)
         if not self._many:
             classes, labels = np.unique(y, return_inverse=True)
             cell = tasks * len(classes) + labels
-        order = np.lexsort((rng.random(n), rng.random(cell.max() + 1)[cell]))  # cell by cell, in any order
+        order = np.lexsort((rng.random(n), rng.random(cell.max() + 1)[cell]))  # cell by cell, in random order
         order = order[np.bincount(cell)[cell[order]] > 1]
         fold = np.full(n, -1)
         fold[order] = np.arange(len(order)) % self.cv
         return fold[rows]
 
     def _held_out(self, K: np.ndarray, y: np.ndarray, weight: Array, fold: np.ndarray) -> np.ndarray:
-        """The class of each entry by a machine that had not seen its sample."""
+        """The class of each entry predicted by a machine fitted without its sample."""
         out = y.copy()
         for k in range(fold.max() + 1):
             train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-            machine = self._machine("precomputed").set_params(time_budget=None)  # that of all of them is above
+            machine = self._machine("precomputed").set_params(time_budget=None)  # the outer fit keeps time
             machine.fit(K[np.ix_(train, train)], y[train], None if weight is None else weight[train])
             out[test] = machine.predict(K[np.ix_(test, train)])
         return out

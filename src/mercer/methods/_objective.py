@@ -1,4 +1,4 @@
-"""The criteria of estimators, with gradients in the parameters of their kernels: what `KernelTuner` minimises."""
+"""The criteria that `KernelTuner` minimises, with gradients in the kernel parameters."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from ._classifier import Classifier, encode
 
 
 def checked(model: KernelEstimator, X: Data, y: Array, **options: Any) -> tuple[Any, Any]:
-    """Samples, in double precision where they are numbers, and targets, as a fit would check them."""
+    """Samples (in double precision if numeric) and targets, checked as by `fit`."""
     if not (isinstance(model.gram, Dense) or (isinstance(model.gram, str) and model.gram in ("auto", "dense"))):
         raise ValueError(
-            f"{where(model)}: gram = {model.gram!r} approximates the matrix or never holds it, and the gradient needs "
-            "it; use 'auto' or 'dense'."
+            f"{where(model)}: gram = {model.gram!r} approximates the matrix or does not store it, but the gradient "
+            "needs it; use 'auto' or 'dense'."
         )
     X, y = model._check_fit(X, y, **options)
     if not on_host(X):
@@ -64,6 +64,6 @@ def of_machines(
         return MarginCriterion(criterion, X, list(map(copy, machines)), squared, model.fit_intercept, monitor)
 
     squared = model.loss == "squared_hinge"
-    # the span of the hinge has many corners, where a search ends
+    # the span criterion of the hinge has many kinks, where a search gets stuck
     guide = judged(True) if criterion == "span" and not squared else None
     return Objective(judged(squared), model.kernel_, float(model.C), X, guide)

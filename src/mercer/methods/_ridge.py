@@ -1,4 +1,4 @@
-"""What the methods that solve the system of ridge regression share."""
+"""Common parts of the methods that solve the ridge regression system."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from ._base import UNFOUNDED, KernelEstimator
 from ._classifier import encode
 from ._forms import LinearForm
 
-MOVED = 0.01  # of the targets: what rounding may change in the values at the samples without a warning
+MOVED = 0.01  # fraction of the targets by which rounding may change the fitted values without a warning
 
 
 @dataclass(frozen=True)
 class RidgeSummary:
-    """What `summary` tells of a fit; with several targets each entry is an array with one value (or column) of each.
+    """Result of `summary`; with several targets each entry is an array with one value (or column) per target.
 
     Attributes
     ----------
@@ -41,15 +41,15 @@ class RidgeSummary:
     alpha : float
     kernel : str
     free_coef, free_std_error : arrays of shape (p,) or (p, n_targets), or None
-        c of `function_`, and the roots of the diagonal of (σ²/α)(Hᵀ(K + αW⁻¹)⁻¹H)⁻¹.
+        c of `function_`, and the square roots of the diagonal of (σ²/α)(Hᵀ(K + αW⁻¹)⁻¹H)⁻¹.
     degrees_of_freedom : float
-        The trace of the matrix that takes y to the fitted values.
+        Trace of the matrix that maps y to the fitted values.
     residual_variance : float
         σ² = Σ wᵢrᵢ² / (n − degrees of freedom).
     gcv, leave_one_out : float
         Generalised cross-validation, and the weighted mean of the squared leave-one-out residuals.
     log_marginal_likelihood : float
-        Of the Gaussian process with covariance k and noise variance α (restricted where there is a free part).
+        For the Gaussian process with covariance k and noise variance α (restricted if there is a free part).
     """
 
     n_samples: int
@@ -84,13 +84,13 @@ class RidgeSummary:
 
 
 class RidgeMethod(KernelEstimator):
-    """What follows from Ka + αW⁻¹a + Hc = y, Hᵀa = 0: values, their variance, leave-one-out, likelihood, summary."""
+    """Solver of Ka + αW⁻¹a + Hc = y, Hᵀa = 0: values, their variance, leave-one-out, likelihood, summary."""
 
     solver: Any = "auto"
     _solves_system = True
 
     def _fit_system(self, X: Data, y: Array, alpha: np.ndarray, weight: Array, basis: Any) -> None:
-        """Solve for targets y of shape (n,) or (n, t), with one strength or one of each target."""
+        """Solve for targets y of shape (n,) or (n, t), with one alpha or one per target."""
         self._definite = definite = self._is_definite(X, basis)
         gram = self._matrix(X, basis)
         sample = gram.like
@@ -109,14 +109,14 @@ class RidgeMethod(KernelEstimator):
         self._keep(gram, b, alpha, weight, basis, solution, a, c)
 
     def _matrix(self, X: Data, basis: Any) -> Gram:
-        """The Gram operator beside a free part, refused where its products would overflow."""
+        """The Gram operator, given the free part; an error if its products would overflow."""
         gram = self._build(X, annihilated(basis) > 0)
         with np.errstate(over="ignore"):
             diagonal = gram.diagonal()
         if out_of_squares(diagonal) > 0:
             raise ValueError(
                 f"{where(self)}: the kernel {self.kernel_} has values up to {power_of_two(diagonal):.0e}, whose "
-                "squares are no floating-point numbers; scale the data or the kernel."
+                "squares overflow; scale the data or the kernel."
             )
         return gram
 
@@ -138,25 +138,25 @@ class RidgeMethod(KernelEstimator):
             self.intercept_ = float(self.free_coef_[0]) if c.ndim == 1 else self.free_coef_[0, :]
         self.function_ = self._function(gram, a, basis, c)
         self._strength, self._target, self._weight, self._basis = alpha, b, weight, basis
-        # a factor may have been drawn, and is small; a whole matrix is computed again where it is asked for
+        # a factor may be random, and is small: keep it; a full matrix is recomputed when needed
         self._factored = gram if "factor" in gram.provides else None
         self._resolvents: dict[float, Resolvent] = {}
         self._told: RidgeSummary | None = None
 
     def _warn_of_rounding(self, gram: Gram, alpha: np.ndarray, constants: bool, solution: LinearSolution) -> None:
-        """Warn where the rounding of the largest value of k outweighs alpha, or moves the values; 0 has its own limit.
+        """Warn if rounding errors of the kernel exceed alpha, or change the fitted values; alpha = 0 is exempt.
 
-        With a residual r the values at the samples are wrong by K(K + α)⁻¹r, which is no longer than r.
+        With a residual r the fitted values are off by K(K + α)⁻¹r, whose norm is at most that of r.
         """
         rounding = eps(gram.like) * float(np.abs(host(gram.diagonal())).max())
         lost = alpha[(alpha > 0) & (alpha < rounding)]
-        told = solution.jitter > 0 or not solution.converged  # by the solver
+        told = solution.jitter > 0 or not solution.converged  # already reported by the solver
         if len(lost):
-            finding = f"alpha = {lost.min():g} is less than the rounding errors of the kernel matrix, about "
-            finding += f"{rounding:.1g}, which then decide the fit"
+            finding = f"alpha = {lost.min():g} is below the rounding errors of the kernel matrix, about "
+            finding += f"{rounding:.1g}, which therefore dominate the fit"
         elif alpha.all() and solution.residual > MOVED and not told:
-            finding = f"alpha = {alpha.min():g} is so small beside the kernel matrix that rounding errors move the "
-            finding += f"values by up to {solution.residual:.1g} of the targets"
+            finding = f"alpha = {alpha.min():g} is so small relative to the kernel matrix that rounding errors change "
+            finding += f"the fitted values by up to {solution.residual:.1g} of the targets"
         else:
             return
         remedies = "" if constants else "fit_intercept=True, "
@@ -184,7 +184,7 @@ class RidgeMethod(KernelEstimator):
             self._definite = False
             return Symmetric().solve(system)
 
-    # ---- what the system tells
+    # ---- results derived from the system
 
     def _system(self) -> tuple[Gram, Any, Any]:
         """The Gram operator of the training samples, and the values of the free functions."""
@@ -195,11 +195,11 @@ class RidgeMethod(KernelEstimator):
         return gram, H, self._weight
 
     def linear_form(self, X: Data, y: Array, sample_weight: Array = None) -> LinearForm:
-        """The system."""
+        """The linear system."""
         return LinearForm(*self._system(), *self._columns(), self._basis, self._check_new)
 
     def _columns(self) -> tuple[Any, np.ndarray]:
-        """The targets as a matrix, and the strength of each column."""
+        """The targets as a matrix, and the alpha of each column."""
         b = self._target if self._target.ndim == 2 else self._target[:, None]
         return b, np.broadcast_to(self._strength, (int(b.shape[1]),)).astype(np.float64)
 
@@ -207,7 +207,7 @@ class RidgeMethod(KernelEstimator):
         """The posterior standard deviation at checked new points, of shape (n,) or (n, n_targets)."""
         if self._definite is False:
             raise ValueError(
-                f"{where(self)}: return_std needs a positive definite kernel; {self.kernel_} is no covariance here."
+                f"{where(self)}: return_std needs a positive definite kernel; {self.kernel_} is not a covariance here."
             )
         _, alphas = self._columns()
         missing = [float(a) for a in np.unique(alphas) if float(a) not in self._resolvents]
@@ -230,18 +230,18 @@ class RidgeMethod(KernelEstimator):
     def _prior_variance(self, kernel: Kernel, X: Data) -> Any:
         if self.kernel_.domain.precomputed:
             raise TypeError(
-                f"{where(self)}: return_std needs k(x, x) of the new points, which a precomputed matrix does not hold; "
-                "give the kernel itself."
+                f"{where(self)}: return_std needs k(x, x) at the new points, which a precomputed matrix does not "
+                "contain; give the kernel itself."
             )
         return kernel.evaluate_diag(X)
 
     def leave_one_out(self) -> Any:
-        r"""For each training sample the value at it of the fit without it, in closed form.
+        r"""Leave-one-out predictions at the training samples, in closed form.
 
         .. math:: f^{(-i)}(x_i) = y_i - \frac{r_i}{1 - h_{ii}}
 
-        The kernel's parameters, landmarks and alpha stay as they are. Equal to n refits, free part and weights
-        included; a sample of weight 0 takes no part, and gets the value of the fit itself.
+        Kernel parameters, landmarks and alpha are kept fixed. Equal to n refits, including free part and weights;
+        a sample of weight 0 has no influence and gets the value of the fit itself.
         """
         path = Spectral(*self._system())
         b, alphas = self._columns()
@@ -254,11 +254,11 @@ class RidgeMethod(KernelEstimator):
         Parameters
         ----------
         theta : dict, optional
-            Values of "alpha" and of parameters of the kernel by their names (``{"lengthscale": 2.0}``); those that are
-            not named stay as fitted. A representation that draws does so again for another kernel.
+            Values of "alpha" and of kernel parameters by name (``{"lengthscale": 2.0}``); the others stay as fitted.
+            With a changed kernel, random representations are drawn anew.
         gradient : bool
-            Whether to return the derivatives too: (value, {name: derivative}), in "alpha" and in every parameter that
-            the kernel has derivatives for. Needs one alpha for all targets and the exact matrix.
+            Whether to return (value, {name: derivative}), with derivatives in "alpha" and in every kernel parameter
+            that supports them. Needs one alpha for all targets and the exact matrix.
         """
         theta = dict(theta or {})
         gram, H, weight = self._system()
@@ -288,11 +288,11 @@ class RidgeMethod(KernelEstimator):
         return log_marginal_likelihood(kernel, X, b, float(alphas[0]), H, weight)
 
     def summary(self) -> RidgeSummary:
-        """Coefficients of the free part with standard errors, degrees of freedom, variance and criteria: print it.
+        """A printable summary: free coefficients with standard errors, degrees of freedom, variance, criteria.
 
-        One decomposition of the kernel matrix. Standard errors are those of the Bayesian model y = Hc + f + noise with
-        a flat prior on c, the covariance (σ²/α)k of f and the noise σ²/wᵢ (Wahba, *Improper priors, spline smoothing
-        and the problem of guarding against model errors in regression*, 1978); σ² is estimated.
+        Takes one decomposition of the kernel matrix. Standard errors are those of the Bayesian model y = Hc + f + noise
+        with a flat prior on c, covariance (σ²/α)k of f and noise variance σ²/wᵢ (Wahba, *Improper priors, spline
+        smoothing and the problem of guarding against model errors in regression*, 1978); σ² is estimated.
         """
         path = Spectral(*self._system())
         b, alphas = self._columns()
@@ -313,8 +313,8 @@ class RidgeMethod(KernelEstimator):
                 free = np.diagonal(path.free_covariance(alpha)) * variance / alpha
                 if not np.all(free >= 0) and self._definite:
                     raise ValueError(
-                        f"{where(self)}: alpha = {alpha:g} is so small beside the kernel matrix that rounding "
-                        "outweighs the standard errors of the free part; raise it, or scale the data."
+                        f"{where(self)}: alpha = {alpha:g} is so small relative to the kernel matrix that rounding "
+                        "errors exceed the standard errors of the free part; raise it, or scale the data."
                     )
                 free = np.sqrt(free)
             rows.append((degrees, variance, gcv, float(xp.sum(errors**2)) / total, likelihood, free))
@@ -333,21 +333,21 @@ class RidgeMethod(KernelEstimator):
 
 
 class RidgeRegressor(MultiOutputMixin, RegressorMixin, RidgeMethod):
-    """Values, and their standard deviation."""
+    """Base of ridge regressors: predictions and their standard deviation."""
 
     def _statistics(self) -> RidgeSummary:
         """The summary, computed once."""
         if self.__dict__.get("_told") is None:
             try:
                 self._told = self.summary()
-            except ValueError as error:  # an attribute that is not there, for hasattr and dir
+            except ValueError as error:  # makes hasattr return False
                 raise AttributeError(str(error)) from error
         assert self._told is not None
         return self._told
 
     @property
     def edf_(self) -> Any:
-        """The effective degrees of freedom: the trace of the matrix that takes y to the fitted values."""
+        """Effective degrees of freedom: the trace of the matrix that maps y to the fitted values."""
         return self._statistics().degrees_of_freedom
 
     @property
@@ -363,13 +363,13 @@ class RidgeRegressor(MultiOutputMixin, RegressorMixin, RidgeMethod):
     def predict(self, X: Data, return_std: bool = False) -> Any:
         r"""The values of `function_` at X, of shape (n,) or (n, n_targets).
 
-        With ``return_std`` also the posterior standard deviation of the function, without the noise, of the same shape:
+        With ``return_std`` also the posterior standard deviation of the function, without noise, of the same shape:
 
         .. math:: \sigma^2(x) = k(x, x) - k(x, X)(K + \alpha W^{-1})^{-1} k(X, x),
 
-        plus the uncertainty of the free part (universal kriging). It needs alpha to be the variance of the noise and k
-        the covariance, scale included. O(n³) once and O(n²) a point; a lazy matrix is then formed. Under a low-rank
-        approximation k(x, x) is that of the kernel itself, so that the deviation grows away from the samples
+        plus the uncertainty of the free part (universal kriging). This assumes that alpha is the noise variance and k
+        the covariance, including its scale. O(n³) once and O(n²) per point; a lazy matrix is formed. Low-rank
+        approximations still use the exact k(x, x), so that the deviation grows away from the samples
         (Quiñonero-Candela, Rasmussen, *A unifying view of sparse approximate Gaussian process regression*, 2005).
         """
         X = self._check_new(X)
@@ -378,12 +378,12 @@ class RidgeRegressor(MultiOutputMixin, RegressorMixin, RidgeMethod):
 
 
 class RidgeClassifier(ClassifierMixin, RidgeMethod):
-    """Least squares on labels: one function for two classes, else one for each class, and the largest wins."""
+    """Least squares on labels: one function for two classes; else one per class, and the largest value wins."""
 
     class_weight: Any
 
     def _encode(self, y: Array, weight: Array, low: float) -> tuple[np.ndarray, Any]:
-        """Targets ±1 of shape (n,) for two classes, else `low` or 1 of shape (n, n_classes); and the weights."""
+        """The weights, and targets ±1 of shape (n,) for two classes, else `low` or 1 of shape (n, n_classes)."""
         plain = weight is None and self.class_weight is None
         index, weight = encode(self, y, weight)
         weight = None if plain else weight
@@ -392,7 +392,7 @@ class RidgeClassifier(ClassifierMixin, RidgeMethod):
         return np.where(index[:, None] == np.arange(len(self.classes_))[None, :], 1.0, low), weight
 
     def decision_function(self, X: Data) -> Any:
-        """The values of `function_`: one for two classes (positive for ``classes_[1]``), else one per class."""
+        """The values of `function_`: one for two classes (positive for ``classes_[1]``); else one per class."""
         X = self._check_new(X)
         return self.function_.values(X)
 

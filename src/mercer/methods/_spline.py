@@ -1,4 +1,4 @@
-"""What the splines share: how the weight of the penalty is given, and what is reported of a fit."""
+"""Common parts of the splines: the penalty parameter and the fit report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ._forms import LinearForm
 
 @dataclass(frozen=True)
 class SplineSummary:
-    """What `summary` tells of a spline.
+    """Result of `summary` for a spline.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class SplineSummary:
         Generalised cross-validation, the weighted mean of the squared leave-one-out residuals, and minus twice the
         restricted log likelihood, up to a constant.
     free_coef, free_std_error : arrays, or None
-        The coefficients of the free functions and their posterior standard deviations, where they are unique.
+        The coefficients of the free functions and their posterior standard deviations, if they are unique.
     """
 
     n_samples: int
@@ -63,36 +63,36 @@ class SplineSummary:
 
 
 def in_unit(criteria: dict[str, float], free: int, unit: float) -> dict[str, float]:
-    """The criteria of y times a power of two, from those of y; `free` of the samples determine the noise."""
+    """The criteria for unit·y, from those for y; `unit` is a power of two, `free` the residual degrees of freedom."""
     squares = {name: unit**2 * criteria[name] for name in ("gcv", "loo")}
     return {**squares, "reml": criteria["reml"] + 2 * free * float(np.log(unit))}
 
 
 class Smoother:
-    """Base of the splines: `alpha` or one of its substitutes, `interval` and `summary`."""
+    """Base of the splines: `alpha` or one of its alternatives, `interval` and `summary`."""
 
     alpha: Any
     substitutes: tuple[str, ...] = ()
 
     def _check_values(self, X: Data) -> None:
-        """Nothing yet: the kernel is that of other coordinates, which are set from the data."""
+        """No check: the kernel acts on scaled coordinates, which are not set yet."""
 
     def _check_penalty(self, criteria: tuple[str, ...] = CRITERIA) -> None:
         given = [name for name in self.substitutes if getattr(self, name) is not None]
         if len(given) + (not isinstance(self.alpha, str) or self.alpha != "gcv") > 1:
             listed = ", ".join(f"{name} = {getattr(self, name)!r}" for name in ["alpha", *given])
-            raise ValueError(f"{where(self)}: {listed} exclude each other; give one of them.")
+            raise ValueError(f"{where(self)}: {listed} are mutually exclusive; give only one.")
         check_number(self, "alpha", self.alpha, above=0, besides=criteria)
 
     def _in_double(self, X: Data) -> Any:
-        """X in double precision, to which new points are taken too: single precision does not resolve the criteria."""
+        """X in double precision, used for new points too: single precision cannot resolve the criteria."""
         xp = namespace(X)
         X = xp.astype(X, xp.float64)
         self.dtype_ = X.dtype
         return X
 
     def _record(self, path: Spectral, alpha: float, y: Array, unit: float) -> None:
-        """Set what is reported of the fit at one alpha to y times `unit`."""
+        """Set the reported attributes for the fit at this alpha to y times `unit`."""
         n, b, alphas = path.design.effective, y[:, None], np.array([alpha])
         self.n_observations_, self.alpha_, self.edf_ = n, alpha, float(path.degrees_of_freedom(alphas)[0])
         criteria = {name: criterion(path, b, name, alpha) for name in CRITERIA}
@@ -102,12 +102,12 @@ class Smoother:
         self.leave_one_out_ = unit * path.left_out(b, alphas)[:, 0, 0]
 
     def chosen_parameters(self) -> dict[str, Any]:
-        """The weights of the penalty."""
+        """The penalty parameters."""
         values: dict[str, Any] = dict.fromkeys(self.substitutes) | {"alpha": self.alpha_}
         return values | ({"theta": self.theta_} if hasattr(self, "theta_") else {})
 
     def linear_form(self, X: Data, y: Array, sample_weight: Array = None) -> LinearForm | None:
-        """The system of the spline, where it was solved as one."""
+        """The linear system of the spline; None if it was not solved as one."""
         path: Spectral | None = getattr(self, "_path", None)
         if path is None:
             return None
@@ -122,18 +122,18 @@ class Smoother:
         raise NotImplementedError
 
     def predict(self, X: Data, return_std: bool = False) -> Any:
-        """The values f(x); with `return_std` also their posterior standard deviations, without the noise."""
+        """The values f(x); with `return_std` also their posterior standard deviations, without noise."""
         raise NotImplementedError
 
     def interval(self, X: Data, coverage: float = 0.95) -> tuple[Any, Any]:
-        """The lower and upper ends of the Bayesian band for f, of the given coverage on average over the samples."""
+        """Lower and upper limits of the Bayesian band for f; the coverage holds on average over the samples."""
         check_number(self, "coverage", coverage, above=0, at_most=1)
         values, std = self.predict(X, return_std=True)
         width = float(special.ndtri((1 + coverage) / 2)) * std
         return values - width, values + width
 
     def summary(self) -> SplineSummary:
-        """Sample size, penalty, degrees of freedom, noise, criteria, and the free part where it is unique."""
+        """Sample size, penalty, degrees of freedom, noise, criteria, and the free part if it is unique."""
         check_is_fitted(self)
         coefficients, errors = self._free_part()
         return SplineSummary(
@@ -149,5 +149,5 @@ class Smoother:
         )
 
     def _free_part(self) -> tuple[Any, Any]:
-        """Coefficients and standard errors of the free part, where they do not depend on how f is written."""
+        """Coefficients and standard errors of the free part, if they are unique."""
         return None, None

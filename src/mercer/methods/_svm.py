@@ -1,4 +1,4 @@
-"""What the support vector machines share: parameters as in scikit-learn, kernel rows in bounded memory, decisions."""
+"""Common parts of the support vector machines: scikit-learn's parameters, kernel rows in bounded memory, decisions."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ from ..types import Array, Data, DType, FilePath
 from ._base import KernelEstimator
 from ._forms import SolvedProblem
 
-NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")  # of kernels, in scikit-learn
-LEAST = 1e-290  # below it, numbers soon lose digits, or have no reciprocal
-HELD = 2048  # samples up to which the whole matrix is cheaper, where a value costs little
-MANY = 8000  # samples from which a machine on thin features beats rows of their products
-HARD = (1e2, 1e4, 1e6)  # boxes, in units of 1/k(x, x), in which a machine without errors is looked for
-# parameters that change how a machine is found, and not which
+NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")  # scikit-learn's kernels
+LEAST = 1e-290  # smaller numbers lose digits, or their reciprocal overflows
+HELD = 2048  # number of samples up to which the full matrix is cheaper, if kernel values are cheap
+MANY = 8000  # number of samples above which solving on few features beats kernel rows
+HARD = (1e2, 1e4, 1e6)  # values of C, in units of 1/k(x, x), tried for a hard margin
+# parameters that affect how the solution is computed, but not the solution
 MANNER = {"cache_size", "checkpoint", "max_iter", "n_jobs", "shrinking", "time_budget", "tol", "verbose"}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DropIn:
-    """The parameters that all support vector machines of scikit-learn have, and those that ours add to each."""
+    """Parameters common to scikit-learn's support vector machines, and those added to each of ours."""
 
     kernel: KernelLike = "rbf"
     degree: Any = 3
@@ -87,7 +87,7 @@ class SupportVectorMachine(KernelEstimator):
     _begins = True
 
     def _keeps_sample(self) -> bool:
-        return self.kernel_.whole  # others take copies of the support vectors
+        return self.kernel_.whole  # otherwise the support vectors are copied
 
     # ---- the kernel, with scikit-learn's meaning of gamma
 
@@ -110,8 +110,8 @@ class SupportVectorMachine(KernelEstimator):
         for name, (value, default) in defaults.items():
             if not same(value, default):
                 raise ValueError(
-                    f"{where(self)}: {name} = {value!r} has no meaning for kernel = {str(self.kernel)!r}, which has "
-                    f"parameters of its own; leave {name} at {default!r}."
+                    f"{where(self)}: {name} = {value!r} does not apply to kernel = {str(self.kernel)!r}, which has "
+                    f"its own parameters; leave {name} at {default!r}."
                 )
         return as_kernel(self.kernel)
 
@@ -121,10 +121,10 @@ class SupportVectorMachine(KernelEstimator):
             length = bandwidth.scale(compact(X))
             self._gamma = gamma = 0.5 / length / length
             if self.kernel == "rbf":
-                return Gaussian(length)  # in any unit, also where gamma is no float
+                return Gaussian(length)  # in any unit, even if gamma overflows or underflows
             if not 0 < gamma < np.inf and self.kernel in ("poly", "sigmoid"):
                 raise ValueError(
-                    f"{where(self)}: gamma = 'scale' is no floating-point number for entries of X that vary by "
+                    f"{where(self)}: gamma = 'scale' overflows or underflows, since entries of X vary by "
                     f"{length:.1g}; scale the data to mean 0 and variance 1."
                 )
         elif isinstance(gamma, str):
@@ -133,9 +133,9 @@ class SupportVectorMachine(KernelEstimator):
         return (kernel if gamma is self.gamma else self._kernel_with(gamma, n_features)).resolve(X)
 
     def _prepare(self, X: Data) -> Sample:
-        """Check the kernel, and build the representation if one is asked for.
+        """Check the kernel and build its representation.
 
-        Indefinite kernels are warned of, as the drop-in rule says; conditionally definite ones need the offset.
+        Indefinite kernels give a warning; conditionally definite ones need the offset.
         """
         self._require_numpy(X)
         claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
@@ -146,20 +146,20 @@ class SupportVectorMachine(KernelEstimator):
             loss = getattr(self, "loss", "")
             if loss.startswith("squared"):
                 raise ValueError(
-                    f"{where(self)}: the kernel {self.kernel_} is INDEFINITE, and with loss = {loss!r} the variables "
-                    "of the dual have no upper bound, so that it has no minimum; use the loss that grows linearly. "
+                    f"{where(self)}: the kernel {self.kernel_} is INDEFINITE, and with loss = {loss!r} the dual "
+                    "variables have no upper bound, so the dual has no minimum; use the loss that grows linearly. "
                     f"{REMEDIES}"
                 )
-            self._warn_indefinite(f"{claim}, so that a stationary point is found, which need not be the best")
+            self._warn_indefinite(f"{claim}, so the solution is a stationary point, which need not be the minimum")
         if self._representation(self.kernel_.domain.size(X)).centers:
             raise ValueError(
-                f"{where(self)}: gram = {self.gram!r} is not for these machines, of which a centred kernel changes "
-                "nothing but the offset; give the representation that it wraps."
+                f"{where(self)}: gram = {self.gram!r} is not supported, since centring the kernel changes "
+                "only the offset; give the representation that it wraps."
             )
         return Sample(X, self._build(X, constants=self._balanced), self.cache_size)
 
     def _build(self, X: Data, constants: bool = False) -> Gram:
-        with _threads.one_blas_thread:  # the steps of the solver, and so its end within tol, depend on the last digits
+        with _threads.one_blas_thread:  # the last digits affect the solver's steps, and so the result within tol
             return super()._build(compact(X) if self._by_rows else X, constants)
 
     def _needs(self, n: int) -> str:
@@ -174,54 +174,54 @@ class SupportVectorMachine(KernelEstimator):
 
     @property
     def _balanced(self) -> bool:
-        """Whether the coefficients sum to zero, so that functions of x alone may be added to the kernel."""
+        """Whether the coefficients sum to zero, so that functions of one argument may be added to the kernel."""
         return self.fit_intercept
 
     # ---- from data to rows
 
     def _rows(self, sample: Sample, *given: Any, **options: Any) -> KernelRows:
-        """Rows of a sample, or what stands for them."""
+        """Kernel rows of a sample, or a factor in their place."""
         gram = sample.gram
         thin = "factor" in gram.provides and gram.n > MANY and gram.factor().shape[1] <= gram.n // 8
         resumed = current().checkpoint is not None
         return (FactorRows if thin and not resumed else KernelRows)(self, sample, *given, **options)
 
     def _segment(self, sample: Sample, dtype: DType) -> Segment:
-        """All samples, ready to give rows in the given precision, and exact values in double."""
+        """All samples, for rows in the given precision and exact values in double."""
         segment = Segment(sample.gram.evaluator, dtype)
         self._check_diagonal(sample, segment.diagonal)
         return segment
 
     def _check_diagonal(self, sample: Sample, diagonal: np.ndarray) -> None:
-        """Refuse kernel values that are too small to compute with."""
+        """Reject kernel values that are too small to compute with."""
         if 0 < (largest := float(np.abs(diagonal).max())) < LEAST:
             raise ValueError(
-                f"{where(self)}: the kernel {sample.gram.kernel} has values up to {largest:.1g}, which lose digits; "
-                "scale the data or the kernel."
+                f"{where(self)}: the kernel {sample.gram.kernel} has values up to {largest:.1g}, too small for full "
+                "precision; scale the data or the kernel."
             )
 
     def _precision(self, variables: int) -> Any:
-        """Of kernel rows: double for small tolerances, and for problems so small that it saves the check of single."""
+        """Precision of kernel rows: double for small tolerances, and for small problems, where it saves a check."""
         return np.float32 if self.tol >= SINGLE and variables > SMALL else np.float64
 
     def _holds(self, sample: Sample, context: Context, copies: int = 1) -> bool:
-        """Whether the whole matrix is cheaper than a choice of rows; what a checkpoint resumes are rounds on rows."""
+        """Whether to store the full matrix, as it is cheaper than selected rows; checkpoints need rows."""
         n = copies * sample.gram.n
-        most = HELD if copies == 1 else 2 * HELD // 3  # rows of copies are computed once
+        most = HELD if copies == 1 else 2 * HELD // 3  # rows shared by copies are computed once
         cheap = n <= SMALL or (n <= most and sample.gram.kernel.tile >= TILE)
         fits = self.cache_size == "auto" or 8 * n * n <= self.cache_size * 2**20
         return cheap and context.checkpoint is None and fits
 
     @contextmanager
     def _threads(self) -> Any:
-        """A pool with one BLAS thread in each of its threads."""
+        """A pool of threads with one BLAS thread each."""
         count = _threads.n_threads(self.n_jobs)
-        # one thread more than works at a time: it waits while those that it gave work to compute
+        # one extra thread, which waits for those it gave work to
         with _threads.one_blas_thread, ThreadPoolExecutor(count + 1) as pool:
             yield Workers(pool, count)
 
     def _begin(self, tasks: int | None, X: Data, y: Array, weight: Array) -> Context:
-        """The context, of so many tasks, with the checkpoint."""
+        """Begin this number of tasks in the current context, with the checkpoint."""
         context = current()
         if self.checkpoint is not None:
             params = {k: v for k, v in self.get_params(deep=False).items() if k not in MANNER}
@@ -236,7 +236,7 @@ class SupportVectorMachine(KernelEstimator):
         return context
 
     def _support_vectors(self, X: Data) -> Any:
-        """The support vectors themselves, where the data are vectors (none of a precomputed matrix)."""
+        """The support vectors; empty for a precomputed matrix."""
         if self.kernel_.domain.precomputed:
             return np.empty((0, 0))
         vectors = self.kernel_.domain.take(X, self.support_)
@@ -244,12 +244,12 @@ class SupportVectorMachine(KernelEstimator):
 
     @property
     def coef_(self) -> Any:
-        """The weights of the features, for the linear kernel."""
+        """The feature weights, for the linear kernel."""
         if self.kernel != "linear":
             raise AttributeError("coef_ is only available when using a linear kernel")
         weights = self.function_.weights()
         weights = weights[None, :] if weights.ndim == 1 else weights.T
-        weights.flags.writeable = False  # it is computed anew each time: a change would be lost
+        weights.flags.writeable = False  # recomputed on each access: a change would be lost
         if not is_sparse(self.support_vectors_):
             return weights
         weights = csr_matrix(weights)
@@ -257,14 +257,14 @@ class SupportVectorMachine(KernelEstimator):
         return weights
 
     def _report(self, solutions: Sequence[BoxSolution], held_out: Sequence[BoxSolution] = ()) -> None:
-        """Keep the solutions; warn if one of them, or of those that calibrate them, ended early."""
+        """Store the solutions; warn if one of them, or of those for calibration, stopped early."""
         self.solutions_ = solutions
         early = [s for s in (*getattr(solutions, "early", solutions), *held_out) if not s.converged]
         self.fit_status_ = int(bool(early))
         if early and not current().called_off:
             worst = max(early, key=lambda s: s.gap)
             calibrating = any(worst is s for s in held_out)
-            place = " in the calibration, so that probabilities are off," if calibrating else ""
+            place = " in the calibration, so that probabilities are inaccurate," if calibrating else ""
             owner = current().owner
             given = owner.get_params() if hasattr(owner, "get_params") else self.get_params()
             limited = worst.status is not Status.PRECISION and any(re.search("(^|__)max_iter$", name) for name in given)
@@ -286,10 +286,10 @@ class SupportVectorMachine(KernelEstimator):
         if self.checkpoint is not None and not isinstance(self.checkpoint, (str, PathLike)):
             raise TypeError(f"{where(self)}: checkpoint = {self.checkpoint!r} must be the path of a file.")
 
-    # ---- what others ask of a fitted machine
+    # ---- forms of a fitted machine
 
     def _solved(self, X: Data, loss: Loss, target: np.ndarray, weight: np.ndarray) -> SolvedProblem:
-        """The problem of this loss, of numbers as targets, that the machine solved, with bounds C·weight."""
+        """The problem that the machine solved, with this loss, numeric targets and bounds C·weight."""
         gram = self._build(self._check_new(X))
         a, dual = np.zeros(gram.n), self.dual_coef_
         a[self.support_] = (dual.toarray() if hasattr(dual, "toarray") else dual)[0]
@@ -300,21 +300,21 @@ class SupportVectorMachine(KernelEstimator):
     # ---- from coefficients to functions
 
     def _values(self, X: Any) -> np.ndarray:
-        """The machine at checked points."""
+        """Decision values at checked points."""
         f = self.function_
-        X = compact(X) if isinstance(f.points, np.ndarray) else X  # the same digits as of dense data
+        X = compact(X) if isinstance(f.points, np.ndarray) else X  # the same digits as for dense data
         return f.quick(X, self.n_jobs) if f.kernel is self.kernel_ else f.values(X)
 
     def _machine(self, sample: Sample, index: np.ndarray, coefficients: np.ndarray, intercept: Any) -> Function:
-        """The decision function on the support vectors alone, with its offset as free part."""
+        """The decision function on the support vectors, with its offset as free part."""
         X, domain = sample.X, self.kernel_.domain
-        if not len(index):  # the function 0 is one of the space as well, and is written with a point
+        if not len(index):  # the zero function needs one point too
             index, coefficients = np.zeros(1, dtype=np.int64), np.zeros((1, *coefficients.shape[1:]))
         a = coefficients.astype(np.float32 if self.dtype_ == np.float32 else np.float64)
         everywhere = np.zeros((sample.gram.n, *a.shape[1:]), dtype=a.dtype)
         everywhere[index] = a
         kernel, points, expanded = sample.gram.expansion(everywhere)
-        if expanded is everywhere and not kernel.whole:  # on the samples themselves: the support suffices
+        if expanded is everywhere and not kernel.whole:  # an expansion on the samples: the support suffices
             held = self.__dict__.get("support_vectors_") if index is self.__dict__.get("support_") else None
             points = (
                 held if points is X and isinstance(held, np.ndarray) else domain.take(domain.centres(compact(X)), index)
@@ -327,13 +327,13 @@ class SupportVectorMachine(KernelEstimator):
         return Function(*parts, Polynomials(0), free.reshape(1) if a.ndim == 1 else free[None, :])
 
     def _offset_of(self, f: Function, offset: Any) -> Any:
-        """The offset beside `kernel_`, from that of a machine in the space of the kernel about the sample."""
+        """The offset for `kernel_`, from that of a machine in the space of the kernel about the sample."""
         return offset if f.kernel is self.kernel_ else offset - f.kernel.missing_constant(f.points, f.coefficients)
 
 
 @dataclass
 class Sample:
-    """What a fit works on: the checked samples, their Gram operator, memory for its rows, and folds."""
+    """Input of a fit: the checked samples, their Gram operator, memory for its rows, and folds."""
 
     X: Any
     gram: Gram
@@ -342,18 +342,18 @@ class Sample:
 
     @cached_property
     def cache(self) -> float:
-        """Bytes for kernel rows: "auto" is a quarter of the memory there is, which does not change, if that is free."""
+        """Bytes for kernel rows: "auto" is a quarter of the total memory, but at most half of the free memory."""
         if isinstance(self.cache_size, str):
             return min(_memory.limit() // 4, _memory.free() // 2)
         return self.cache_size * 2**20
 
     def capacity(self, columns: int, dtype: DType, share: float = 1.0) -> int:
-        """How many rows of so many columns fit into a share of the cache."""
+        """Number of rows with this many columns that fit into a share of the cache."""
         return int(share * self.cache / (np.dtype(dtype).itemsize * max(columns, 1)))
 
 
 class Rows:
-    """Kernel values of some samples, on which problems are solved one after another."""
+    """Kernel values of some samples, used to solve one problem after another."""
 
     model: SupportVectorMachine
 
@@ -362,17 +362,17 @@ class Rows:
         raise NotImplementedError
 
     def exact(self, stride: int) -> np.ndarray:
-        """The values between every so many samples, in double precision."""
+        """The kernel matrix of every `stride`-th sample, in double precision."""
         raise NotImplementedError
 
     @property
     def size(self) -> int:
-        """How many variables there are."""
+        """Number of variables."""
         raise NotImplementedError
 
     @property
     def scale(self) -> float:
-        """The size of squared distances in the space, which with an offset are all that counts; else of k(x, x)."""
+        """With an offset, the size of squared distances in the kernel's space; otherwise that of k(x, x)."""
         K = self.exact(-(-self.size // 256))
         size = float(np.mean(np.abs(np.diagonal(K))))
         spread = float(np.mean(np.diagonal(K)) - np.mean(K)) if self.model.fit_intercept else size
@@ -381,10 +381,10 @@ class Rows:
     def without_box(
         self, problem_of: Callable[[float], BoxProblem], task: str, unit: float = 1.0
     ) -> tuple[float, BoxSolution] | None:
-        """The solution in a box that no variable reaches, and so changes nothing, and its C; None where there is none.
+        """The hard-margin solution and its C, a bound that no variable reaches; None if there is none.
 
-        Of classes with margin γ, Σ|β| = 4/γ². The dual value is a lower bound of ½‖f‖² for all f without errors, also
-        where a run has not converged. `unit` is that of the targets.
+        For classes with margin γ, Σ|β| = 4/γ². The dual value is a lower bound of ½‖f‖² for all f without errors, even
+        if a run has not converged. `unit` is the unit of the targets.
         """
         solution: BoxSolution | None = None
         for count, factor in enumerate(HARD, 1):
@@ -400,7 +400,7 @@ class Rows:
 
 
 class HeldRows(Rows):
-    """The same on the whole matrix of the samples `order`; `index` says where the sample of each variable stands.
+    """Rows on the full matrix of the samples `order`; `index` is the position of each variable's sample in it.
 
     Each problem is one compiled call.
     """
@@ -422,7 +422,7 @@ class HeldRows(Rows):
         return self.K[np.ix_(some, some)]
 
     def take(self, part: slice) -> HeldRows:
-        """The same of some of the variables."""
+        """Restrict to some of the variables."""
         taken = copy(self)
         taken.index = self.index[part]
         return taken
@@ -435,7 +435,7 @@ class HeldRows(Rows):
     def minimise_all(
         self, problem: BoxProblem, edges: np.ndarray, slack: float = 1.0, monitor: Monitor | None = None
     ) -> BoxSolutions:
-        """Solve problems that stand one after another: the variables from edges[k] to edges[k + 1]."""
+        """Solve concatenated problems, the k-th on the variables edges[k] to edges[k + 1]."""
         model, limit = self.model, -1 if self.model.max_iter is None else self.model.max_iter
         try:
             settings = slack * model.tol, limit, monitor or self.context, model.n_jobs
@@ -445,9 +445,9 @@ class HeldRows(Rows):
 
 
 class KernelRows(Rows):
-    """The same by rows, of which some are kept; in double once single fails.
+    """Rows computed on demand with a cache; in double once single precision fails.
 
-    Each sample stands for `copies` variables. `segments` and `grid` are given where rows are shared with others.
+    Each sample stands for `copies` variables. `segments` and `grid` are given if rows are shared with other problems.
     """
 
     def __init__(
@@ -484,11 +484,11 @@ class KernelRows(Rows):
 
     @property
     def computed(self) -> int:
-        """Rows that were computed so far."""
+        """Number of rows computed so far."""
         return sum(block.computed for block in {id(b): b for row in self.grid for b in row}.values())
 
     def minimise(self, problem: Any, task: str, slack: float = 1.0) -> Any:
-        """Solve a `BoxProblem` or a `MulticlassProblem`, from where the checkpoint left the task if there is one.
+        """Solve a `BoxProblem` or a `MulticlassProblem`, resuming the task from the checkpoint if there is one.
 
         `slack` multiplies the tolerance.
         """
@@ -510,10 +510,10 @@ class KernelRows(Rows):
         return solution
 
     def _resumed(self, problem: Any, saved: dict[str, np.ndarray], task: str, tol: float) -> Any:
-        """The problem, to be solved from a saved state, which must be feasible.
+        """The problem, starting from a saved state, which must be feasible.
 
-        Its Kβ is taken over where it is right up to `tol`, at all variables or as many as can be afforded, drawn by
-        chance; then the run goes on as if it had not ended. Otherwise it is computed anew.
+        The saved Kβ is reused if it is correct up to `tol`, checked at all variables or at a random subset if there
+        are too many; the run then continues as if uninterrupted. Otherwise Kβ is recomputed.
         """
         fault = _fault(problem, saved)
         if fault:
@@ -523,7 +523,7 @@ class KernelRows(Rows):
 
 
 class FactorRows(KernelRows):
-    """The same where the matrix is ZZᵀ for a thin Z: problems of linear machines are solved on Z."""
+    """Rows of a matrix ZZᵀ with thin Z: problems of linear machines are solved on Z."""
 
     def minimise(self, problem: Any, task: str, slack: float = 1.0) -> Any:
         if not factored.suits(problem):
@@ -537,26 +537,26 @@ class FactorRows(KernelRows):
 
 
 def _fault(problem: Any, saved: dict[str, np.ndarray]) -> str | None:
-    """What keeps a saved state from being one of the problem."""
+    """The reason why a saved state does not fit the problem, or None."""
     lower, upper = problem.box
     shape = lower.shape
     for name in ("beta", "values"):
         part = saved.get(name)
         if part is None or part.dtype != np.float64 or part.shape != shape or not np.all(np.isfinite(part)):
-            return f"whose {name} are not {' × '.join(map(str, shape))} finite numbers"
+            return f"whose {name} are not finite numbers of shape {shape}"
     beta = saved["beta"]
     size = np.abs(beta).max(initial=0.0)
     if np.any((beta < lower - 1e-9 * size) | (beta > upper + 1e-9 * size)):
-        return "whose beta leave their bounds"
+        return "whose beta exceed their bounds"
     sums = problem.sums(beta)
-    return "whose beta have another sum than they must" if np.any(np.abs(sums) > 1e-8 * np.abs(beta).sum()) else None
+    return "whose beta do not have the required sum" if np.any(np.abs(sums) > 1e-8 * np.abs(beta).sum()) else None
 
 
 def rescaled(last: BoxSolution, problem: BoxProblem, ratio: float) -> np.ndarray:
-    """The best multiple of a solution that is feasible in bounds that are `ratio` times its own."""
+    """The best feasible multiple of a solution, for bounds `ratio` times its own."""
     squared_norm, ridge = float(last.beta @ last.values), 0.0 if problem.ridge is None else problem.ridge
     best = float(problem.linear @ last.beta) / (squared_norm + float(np.sum(ridge * last.beta**2)) or 1.0)
     start = np.clip(last.beta * (min(ratio, best) if problem.ridge is None else best), problem.lower, problem.upper)
     ends = np.where(last.beta > 0, problem.upper, problem.lower)
-    # multiplied, bounds may miss the new ones by a rounding, and would count as free
+    # after scaling, β at a bound may miss the new bound by rounding, and would count as free
     return np.where(np.isclose(start, ends, rtol=1e-14, atol=0), ends, start)

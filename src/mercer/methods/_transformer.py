@@ -1,4 +1,4 @@
-"""Methods that send samples to the values of a few functions: centred Gram operators, and features of new points."""
+"""Base of transformers that map samples to the values of a few functions of the kernel's space."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ._base import KernelEstimator
 class KernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
     r"""Base of the transformers: x ↦ f(x) − f̄ for functions f = Σ aᵢ (k(·, xᵢ) − μ), one per component.
 
-    `function_` holds them, and `offset_` their means f̄ on the sample, so that features of the sample have mean zero and
-    those of new points are centred by the sample, not by themselves.
+    `function_` holds the functions, and `offset_` their means f̄ on the training sample. Features of the sample
+    therefore have mean zero, and new points are centred with the training means.
     """
 
     offset_: Any
 
     def _keep(self, gram: CenteredGram, coefficients: Array) -> None:
-        """Set `function_` and `offset_` from a column of coefficients per component."""
+        """Set `function_` and `offset_` from coefficients, one column per component."""
         self.function_ = self._function(gram, coefficients)
         self.offset_ = gram.offset(coefficients)
         self._n_features_out = int(coefficients.shape[1])

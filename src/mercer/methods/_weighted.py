@@ -1,4 +1,4 @@
-"""An estimator as a function of the weights of its kernels."""
+"""An estimator as a function of its kernel weights."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .svc import SVC
 
 @dataclass(eq=False)
 class Weighted:
-    """The estimator on one sample: its fits, and what of them decides the weights."""
+    """The estimator on one sample: its fits, and the quantities that determine the weights."""
 
     estimator: EstimatorLike
     kernels: list[Kernel]
@@ -37,7 +37,7 @@ class Weighted:
 
     @property
     def unit(self) -> float:
-        """That of the targets."""
+        """The unit of the targets, a power of two."""
         return power_of_two(host(self.y)) if is_regressor(self.estimator) else 1.0
 
     def kernel(self, mu: np.ndarray) -> Kernel:
@@ -47,7 +47,7 @@ class Weighted:
         return terms[0] if len(terms) == 1 else Sum(terms)
 
     def fitted(self, mu: np.ndarray, representation: Any, estimator: EstimatorLike = None) -> Any:
-        """The estimator fitted with weights μ, from operators that are there (None: as its parameters say)."""
+        """The estimator fitted with weights μ, on this representation (None: as set by its parameters)."""
         model = clone(self.estimator if estimator is None else estimator)
         own = model.get_params(deep=False).get("gram")
         model.set_params(kernel=self.kernel(mu))
@@ -56,21 +56,21 @@ class Weighted:
             if own is None or representation is None:
                 return model.fit(self.X, self.y, **options)
             model.set_params(gram=representation).fit(self.X, self.y, **options)
-        return model.set_params(gram=own)  # the operators are not kept
+        return model.set_params(gram=own)  # drop the operators
 
     def combined(self, mu: np.ndarray) -> Combined:
-        """The operator with weights μ."""
+        """The Gram operator with weights μ."""
         return Combined(self.grams, mu / self.scales, None if self.near is self.grams else self.near)
 
     def coefficients(self, mu: np.ndarray, estimator: EstimatorLike = None) -> tuple[Sequence[Gram], np.ndarray]:
-        """Those of the fitted functions, on the whole sample: a column for each; and the operators used for them."""
+        """The operators, and the coefficients of the fitted functions on the whole sample, one column each."""
         representation = self.combined(mu)
         self.fitted(mu, representation, estimator)
         A = np.asarray(host(representation.expanded_), dtype=np.float64)
         return representation.grams_, A.reshape(len(A), -1)
 
     def forms(self, mu: np.ndarray) -> np.ndarray:
-        """aᵀKⱼa for the normalised kernels: minus the derivatives of the objective, but for the factor α/2."""
+        """aᵀKⱼa for the normalised kernels: minus the derivatives of the objective, up to the factor α/2."""
         grams, A = self.coefficients(mu)
         alpha = np.atleast_1d(np.asarray(getattr(self.estimator, "alpha", 1.0), dtype=np.float64))
         if len(alpha) > 1:  # a penalty for each output
@@ -78,7 +78,7 @@ class Weighted:
         return quadratic_forms(grams, A / self.unit) / self.scales
 
     def partition(self, mu: np.ndarray) -> np.ndarray:
-        """⟨Kⱼ, P⟩ for the projection P onto the indicators of the clusters at μ: the scatter between them."""
+        """Between-cluster scatter ⟨Kⱼ, P⟩, with P the projection onto the cluster indicators at μ."""
         labels = self.fitted(mu, self.combined(mu)).labels_
         w = shares(len(labels), self.weight)
         member = w[:, None] * target_columns(labels, classes=True)
@@ -90,7 +90,7 @@ class Weighted:
         r"""The weights of EasyMKL.
 
         The problem :math:`\min_\gamma (1 - \Lambda)\, \gamma^\top Y K Y \gamma + \Lambda \lVert \gamma \rVert^2` over
-        distributions γ on each of two classes is, up to a factor of γ, the dual of the squared hinge at
+        γ that are distributions on each of two classes is, up to scaling γ, the dual of the squared hinge at
         :math:`C = (1 - \Lambda) / 2 \Lambda`.
         """
         machine = SVC(C=(1 - lam) / (2 * lam), loss="squared_hinge", multi_class="ovr", tol=1e-6)

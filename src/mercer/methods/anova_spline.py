@@ -30,10 +30,10 @@ from ._base import KernelEstimator
 from ._spline import Smoother
 
 COST = 1.4  # of a degree of freedom, in the modification of generalised cross-validation by Kim and Gu
-FLAT = 1e3  # over it a part has no weight that counts, and no slope: from there it returns if that helps
-HALF = 0.25 * float(np.finfo(np.float64).max)  # half of a range, beyond which it overflows
-LEFT = 1e-9  # share of n that the degrees of freedom have to leave
-MARGIN = 0.05  # of the range of a column, by which the interval of its means is wider at either end
+FLAT = 1e3  # 1/FLAT bounds relative weights from below at restart: smaller ones have no gradient
+HALF = 0.25 * float(np.finfo(np.float64).max)  # half-range above which the range overflows
+LEFT = 1e-9  # fraction of n that must remain as residual degrees of freedom
+MARGIN = 0.05  # fraction of a column's range by which its interval extends at either end
 
 
 @dataclass(eq=False, repr=False)
@@ -45,55 +45,55 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
               f = \mu + \sum_t f_t
 
     A term t is a set of columns. A main effect is penalised by :math:`\int (f_t^{(m)})^2`; an interaction by the norms
-    of its parts, one for each choice c of columns in which it is penalised while it is a polynomial in the others. Each
-    component has mean zero over each of its columns, so that the components are unique.
+    of its parts, one for each set c of penalised columns, with polynomials in the others. Each component has mean zero
+    over each of its columns, which makes the components unique.
 
     Parameters
     ----------
     alpha : float > 0, or {"gcv", "reml"}
-        Weight of the penalty; larger is smoother. Or how alpha and θ are chosen together: by generalised
-        cross-validation or by restricted maximum likelihood.
+        Regularisation parameter; larger is smoother. "gcv" (generalised cross-validation) and "reml" (restricted
+        maximum likelihood) choose alpha and θ jointly.
     terms : sequence of int or tuples of int, optional
         Columns of the main effects and tuples for interactions: ``[0, 1, (0, 1)]``. None: all main effects.
     theta : sequence of float > 0, optional
-        θ, one a part (`parts_`) or one a term, for a given alpha: raising one lets it bend more. None: 1 for each.
+        θ for a given alpha, one per part (`parts_`) or per term; larger makes the part less smooth. None: all 1.
     order : int >= 1
         m; 2 gives cubic splines.
     time_budget : float > 0, optional
-        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
+        Time limit in seconds. The fit then keeps the best result so far, with a warning, or raises if there is none.
 
     Attributes
     ----------
     alpha_ : float
     theta_ : array of shape (n_parts,)
-        The weights of the parts; those that are chosen have maximum 1.
+        The weights of the parts; selected weights have maximum 1.
     terms_ : list of tuples
     parts_ : list of pairs of tuples
-        For each part its term and the columns of it that are penalised: one for a main effect, three for an interaction
-        of two columns (one where m = 1).
+        The term and the penalised columns of each part. A main effect has one part, an interaction of two columns three
+        (one if m = 1).
     intercept_ : float
         μ.
     edf_, noise_variance_, criteria_, leverage_, leave_one_out_
         As for `SmoothingSpline`.
     function_ : Function
-        f on the columns as `scale` maps them, in the space of :math:`\sum_t \theta_t k_t`.
+        f on the columns as mapped by `scale`, in the space of :math:`\sum_t \theta_t k_t`.
     lower_, upper_ : arrays of shape (d,)
-        The interval of each column that is mapped to [0, 1]: its range and 5 % more at either end.
+        The interval of each column that is mapped to [0, 1]: its range plus 5 % at either end.
 
     Notes
     -----
     With k the kernel `Bernoulli` and l that of the unpenalised :math:`k_1, …, k_{m−1}`, a part has the product of k
     over its penalised columns and of l over the others, as in gss. Beyond its interval a main effect continues as a
-    polynomial of degree m − 1. All is computed in double precision; a step of the selection takes O(n³) on the host,
+    polynomial of degree m − 1. Computations are in double precision; a step of the selection takes O(n³) on the host,
     and a part O(n²) memory.
 
-    The criteria may have several minima, some of them close to interpolation. The search is local, from the starting
-    values of Gu and Wahba as RKPACK and gss compute them: with K_t the matrix of a part on what the free part leaves,
-    θ_t = 1/tr K_t and the alpha next to tr K²/tr K that minimises the criterion; then θ_t becomes ‖f_t‖², alpha is
-    searched again, and quasi-Newton steps follow. Generalised cross-validation is guarded: these steps minimise its
-    modification by Kim and Gu, in which a degree of freedom costs 1.4 (gss's default), and further ones lead downhill
-    from there. The minimum of the modification stays where the leave-one-out error would rise by more than its standard
-    error, or with edf > n/1.4 at all.
+    The criteria may have several minima, some close to interpolation. The search is local, from the starting values of
+    Gu and Wahba as in RKPACK and gss: with K_t the matrix of a part on the complement of the free part, θ_t = 1/tr K_t
+    and the minimising alpha nearest tr K²/tr K; then θ_t becomes ‖f_t‖², alpha is searched again, and quasi-Newton
+    steps follow. Generalised cross-validation is safeguarded: these steps minimise its modification by Kim and Gu, in
+    which a degree of freedom costs 1.4 (gss's default), and further steps then descend on the criterion itself. The
+    minimum of the modification is kept if the further steps raise the leave-one-out error by more than its standard
+    error, or at all if edf > n/1.4.
 
     References
     ----------
@@ -148,7 +148,7 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
             raise KindError(f"{where(self)}: theta = {self.theta!r} must be numbers, one for each term.")
         if isinstance(self.alpha, str):
             raise ValueError(
-                f"{where(self)}: theta is given and alpha = {self.alpha!r} chooses it; give alpha a number."
+                f"{where(self)}: theta is given, but alpha = {self.alpha!r} selects it; set alpha to a number."
             )
         counts = len(self.parts_), len(self.terms_)
         if theta.shape not in ((counts[0],), (counts[1],)) or not np.all(np.isfinite(theta)) or (theta <= 0).any():
@@ -159,7 +159,7 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
         return np.array([theta[self.terms_.index(t)] for t, _ in self.parts_])
 
     def _parts(self) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-        """The terms, each with every choice of penalised columns; with all of them where the others would vanish."""
+        """The parts: each term with every set of penalised columns; only the full set if order = 1."""
         return [
             (t, chosen)
             for t in self.terms_
@@ -168,13 +168,13 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
         ]
 
     def _part_kernel(self, columns: tuple[int, ...], chosen: tuple[int, ...]) -> Kernel:
-        """The kernel of a part: k over the columns that are penalised, l over the others."""
+        """The kernel of a part: k over the penalised columns, l over the others."""
         smooth = Bernoulli(self.order)
         free = Features(BernoulliFeatures(int(self.order)))
         return reduce(mul, ((smooth if j in chosen else free).on(j) for j in columns))
 
     def _free_functions(self) -> list[BernoulliProduct]:
-        """1, and for each term the products of k₁ … k_{m−1} over its columns."""
+        """The constant 1, and for each term the products of k₁ … k_{m−1} over its columns."""
         degrees = range(1, int(self.order))
         return [
             BernoulliProduct((), ()),
@@ -182,7 +182,7 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
         ]
 
     def scale(self, X: Data) -> Any:
-        """The columns mapped so that their intervals become [0, 1]."""
+        """Map each column's interval to [0, 1]."""
         return (X - like(self.lower_, X)) / like(self.upper_ - self.lower_, X)
 
     def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
@@ -198,8 +198,8 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
         used, p = len(host(y)) if weight is None else int(np.sum(weight > 0)), len(self._basis.functions)
         if used <= p:
             raise ValueError(
-                f"{where(self)}: n_samples = {used} of positive weight for {p} free functions; give more samples or "
-                "fewer terms."
+                f"{where(self)}: {used} samples of positive weight are too few for {p} free functions; give more "
+                "samples or fewer terms."
             )
         X = self._in_double(X)
         self._set_interval(host(X), weight)
@@ -215,7 +215,7 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
             search = Selection(str(self.alpha), matrices, host(target), host(H), weight, used)
             ratio = search.best()
             if search.status is not None:
-                warn_early(self, "the search for theta and alpha has not come to its end", search.status)
+                warn_early(self, "the search for theta and alpha did not finish", search.status)
             alpha, theta = float(1 / ratio.max()), ratio / ratio.max()
         else:
             alpha = float(self.alpha)
@@ -242,21 +242,21 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
         used = sorted({j for t in self.terms_ for j in t})
         constant = [j for j in used if high[j] <= low[j]]
         if constant:
-            raise ValueError(f"{where(self)}: column(s) {constant} of X are constant; leave them out of the terms.")
+            raise ValueError(f"{where(self)}: column(s) {constant} of X are constant; remove them from terms.")
         if np.max(high / 2 - low / 2) > HALF:
             raise ValueError(
-                f"{where(self)}: X reaches from {low.min():.0e} to {high.max():.0e}, too far; divide it by 1e10."
+                f"{where(self)}: X ranges from {low.min():.0e} to {high.max():.0e}, which overflows; divide it by 1e10."
             )
         margin = np.where(high > low, MARGIN * (high - low), 0.5)
         self.lower_, self.upper_ = low - margin, high + margin
 
-    # ---- what the fit is for
+    # ---- predictions and components
 
     def _points(self, X: Data) -> Any:
         return self.scale(self._check_new(X))
 
     def predict(self, X: Data, return_std: bool = False) -> Any:
-        """The values f(x); with `return_std` also their posterior standard deviations, without the noise."""
+        """The values f(x); with `return_std` also their posterior standard deviations, without noise."""
         U = self._points(X)
         values = self.function_(U)
         if not return_std:
@@ -264,7 +264,7 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
         return values, self._deviation(U, self.kernel_, self._basis(U))
 
     def _deviation(self, U: Array, kernel: Kernel, H: Array) -> Any:
-        """The posterior standard deviation of the part of f with this kernel and these values of free functions."""
+        """The posterior standard deviation of the part of f with this kernel and these free functions."""
         cross = kernel.evaluate(U, self.function_.points)
         variance = self._path.variance(self.alpha_, cross, kernel.evaluate_diag(U), H)
         return (self.noise_variance_ / self.alpha_) ** 0.5 * namespace(U).sqrt(variance)
@@ -274,7 +274,7 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
         return host(self.function_.free), (self.noise_variance_ / self.alpha_) ** 0.5 * np.sqrt(variance)
 
     def components(self, X: Data, return_std: bool = False) -> Any:
-        """The values of each component f_t at X, by its term; with `intercept_` they add up to `predict`.
+        """The values of each component f_t at X, by term; with `intercept_` they add up to `predict`.
 
         With `return_std` also their posterior standard deviations, by term.
         """
@@ -302,7 +302,7 @@ class BernoulliFeatures:
 
 @dataclass(eq=False)
 class BernoulliProduct:
-    """Π k_r(x_j) over columns j of degrees r; without columns, the constant."""
+    """Π k_r(x_j) over columns j with degrees r; the constant 1 if there are no columns."""
 
     columns: tuple[int, ...]
     degrees: tuple[int, ...]
@@ -315,9 +315,9 @@ class BernoulliProduct:
 
 
 class Selection:
-    """The choice of θ/α for several parts.
+    """Selection of θ/α for several parts.
 
-    On the coordinates Z that the free part leaves, with B = (Σ θ_t K_t + I)⁻¹ and q = Zᵀy,
+    On coordinates Z orthogonal to the free part, with B = (Σ θ_t K_t + I)⁻¹ and q = Zᵀy,
     GCV = n ‖Bq‖² / (tr B)², and minus twice the restricted log likelihood is N log qᵀBq − log |B|.
     """
 
@@ -333,17 +333,17 @@ class Selection:
         self.likelihood = criterion == "reml"
         whole = np.array([np.sum(root**2 * np.diagonal(M)) for M in matrices])
         self.traces = np.array([np.trace(k) for k in self.K])
-        # what of a part, or of y, the free part explains but for rounding
+        # zero for parts that the free part explains up to rounding; likewise for y
         self.traces[self.traces <= 1e-12 * whole] = 0.0
         self.explained = self.q @ self.q <= 1e-28 * np.sum((root * y) ** 2) or not self.traces.any()
-        self.most = -np.log(1e-12 * whole / self.N)  # beyond, that rounding would count
+        self.most = -np.log(1e-12 * whole / self.N)  # larger values would amplify that rounding
         self.status: Status | None = None
 
     def best(self) -> np.ndarray:
         """θ/α at a minimum, from the starting values of Gu and Wahba.
 
-        Generalised cross-validation goes downhill from the minimum of its modification, in which a degree of freedom
-        costs 1.4; the modification keeps its minimum where that leads to larger errors on samples left out.
+        Generalised cross-validation descends from the minimum of its modification, in which a degree of freedom costs
+        1.4; that minimum is kept if the descent increases the leave-one-out error.
         """
         if self.explained:
             return np.exp(self.most - 40)
@@ -363,13 +363,13 @@ class Selection:
         return np.exp(safe if rise.mean() > allowed else r)
 
     def descend(self, r: np.ndarray) -> np.ndarray:
-        """Quasi-Newton steps on the logarithms of θ/α; where the context asks to end, the best of them."""
+        """Quasi-Newton steps on the logarithms of θ/α; returns the best so far if the context stops them."""
         found = descend(self.value, r, (r - 40, self.most), ftol=1e-14, gtol=1e-8)
         self.status = found.status if found.status.external else self.status
         return found.place
 
     def level(self, r: np.ndarray) -> np.ndarray:
-        """The multiple of θ at the minimum that lies next to α = tr K²/tr K, by steps of at most a decade."""
+        """The multiple of θ at the minimum nearest to α = tr K²/tr K, by steps of at most a decade."""
         K = self.total(np.exp(r))
         centre, decade = float(np.log(np.trace(K) / np.sum(K * K))), float(np.log(10))
         while True:
@@ -408,10 +408,10 @@ class Selection:
             value = N * np.log(energy) + 2 * np.sum(np.log(np.diagonal(factor)))
             slope = [t * (np.sum(B * k) - N * (b @ k @ b) / energy) for t, k in zip(theta, self.K, strict=True)]
             return float(value), np.array(slope)
-        # coordinates of samples of weight zero have residual and trace that do not count
+        # coordinates of samples of weight zero are excluded from residuals and trace
         rss, trace = b @ b, np.trace(B) - (len(M) - N)
         left, change = self.cost * trace - (self.cost - 1) * self.n, self.cost  # n − cost · edf, and its slope in tr B
-        if left < LEFT * self.n:  # too few degrees of freedom are left to pay for: a wall
+        if left < LEFT * self.n:  # a barrier against too few residual degrees of freedom
             left, change = LEFT * self.n, 0.0
         Bb, BB = B @ b, B @ B
         pairs = zip(theta, self.K, strict=True)

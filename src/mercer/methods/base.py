@@ -1,4 +1,4 @@
-"""What a method of one's own inherits from: the bases of the estimators of this library."""
+"""Base classes of the estimators of this library, for writing your own methods."""
 
 from ._base import Estimator, KernelEstimator, is_kernel_estimator
 from ._forms import LinearForm, NoProblemError, SolvedProblem, chosen, frozen, with_kernel

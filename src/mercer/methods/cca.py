@@ -32,13 +32,13 @@ from ._base import Estimator
 from ._transformer import KernelTransformer
 
 CHOICES = ("auto", "cv", "spectrum")
-PAIR = ("X", "y")  # what the views are called in messages unless they come as a list
-GRID = np.logspace(-5, 1, 7)  # of epsilon, in parts of the trace of the centred matrix
+PAIR = ("X", "y")  # names of the views in messages, unless given as a list
+GRID = np.logspace(-5, 1, 7)  # of epsilon, relative to the trace of the centred matrix
 
 
 @dataclass(eq=False, repr=False)
 class View(KernelTransformer):
-    """One view: its kernel and Gram operator, and the functions that were found in its space."""
+    """One view: its kernel and Gram operator, and the functions found in its space."""
 
     kernel: Any
     gram: Any = "auto"
@@ -58,30 +58,30 @@ class View(KernelTransformer):
         return self
 
     def decompose(self) -> Range:
-        """The range of the centred matrix."""
+        """Compute the range of the centred matrix."""
         found = range_of(self._gram)
         if not found.rank:
             raise ValueError(
-                f"the view is constant: under {self.kernel_} its {self._gram.n} samples are all equal, and correlate "
-                "with nothing; leave it out."
+                f"the view is constant: under {self.kernel_} all its {self._gram.n} samples are equal, so no "
+                "correlation is defined; leave it out."
             )
         return found
 
     def keep(self, found: Range, z: np.ndarray) -> None:
-        """The functions with the values Uz on the sample, in place of the matrix."""
+        """Store the functions with values Uz on the sample, and drop the matrix."""
         with np.errstate(over="ignore", invalid="ignore"):
             self._keep(self._gram, like(found.coefficients(z), self._gram.like))
         if not all(np.isfinite(host(values)).all() for values in (self.function_.coefficients, self.offset_)):
             raise ValueError(
                 f"the kernel {self.kernel_} has values of {found.values.max():.0e}, and the coefficients of functions "
-                f"of variance 1 are beyond the largest {self._gram.dtype} number; scale the kernel or the data."
+                f"of variance 1 overflow in {self._gram.dtype}; scale the kernel or the data."
             )
         del self._gram
 
 
 @dataclass(eq=False, repr=False)
 class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
-    r"""Kernel canonical correlation: functions of two or more views of the same samples that go together.
+    r"""Kernel canonical correlation analysis: maximally correlated functions of two or more views of the same samples.
 
     .. math:: \max_{f, g} \frac{\sum_i \tilde f(x_i)\, \tilde g(y_i)}
               {\sqrt{\sum_i \tilde f(x_i)^2 + \varepsilon \|f\|^2} \sqrt{\sum_i \tilde g(y_i)^2 + \varepsilon\|g\|^2}},
@@ -91,66 +91,65 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
               \begin{pmatrix} \tilde K_x^2 + \varepsilon \tilde K_x & 0 \\ 0 & \tilde K_y^2 + \varepsilon \tilde K_y
               \end{pmatrix} \begin{pmatrix} a \\ b \end{pmatrix}
 
-    with f̃ = f − f̄, the function less its mean on the sample. Of m > 2 views the sum of the numerators of all pairs is
-    maximised over functions whose squares under the roots sum to m, and ρ is the eigenvalue over m − 1
-    (Kettenring's MAXVAR where ε = 0).
+    with f̃ = f − f̄, the function minus its sample mean. For m > 2 views the sum of the numerators over all pairs is
+    maximised over functions whose terms under the roots sum to m, and ρ is the eigenvalue divided by m − 1
+    (Kettenring's MAXVAR if ε = 0).
 
     Parameters
     ----------
     n_components : int >= 1
-        How many functions of each view; fewer where a view has fewer (its centred matrix has a lower rank).
+        Number of functions per view; fewer if the centred matrix of a view has a lower rank.
     kernel : Kernel, name or expression, or a list with one for each view
-        Positive definite, or conditionally so of order 1.
+        Positive definite, or conditionally positive definite of order 1.
     epsilon : float >= 0, a list with one for each view, "auto", "cv" or "spectrum"
-        Strength of the penalty, in the units of the sum over samples; raising it makes functions smoother and
-        correlations of the sample lower. A kernel c·k with c·ε has the same solution as k with ε. "auto" is
-        0.1 n^(−1/4) tr K̃ for each view: ε/n falls with n, and more slowly than n^(−1/3), as consistency demands.
-        "cv" takes the largest mean correlation on held-out folds, "spectrum" the largest distance ‖ρ(ε) − ρ_R(ε)‖ of
-        the spectrum of all correlations from that of random pairings. With 0 and strictly definite kernels every
-        correlation is 1 and means nothing.
+        Regularisation parameter, in the units of the sum over samples; larger makes functions smoother and sample
+        correlations lower. A kernel c·k with c·ε has the same solution as k with ε. "auto" is 0.1 n^(−1/4) tr K̃ for
+        each view: ε/n decreases with n, more slowly than n^(−1/3), as consistency requires. "cv" maximises the mean
+        correlation on held-out folds, "spectrum" the distance ‖ρ(ε) − ρ_R(ε)‖ between the spectrum of all correlations
+        and that of random pairings. With ε = 0 and strictly definite kernels every correlation is 1 and meaningless.
     epsilons : array of shape (A,) or (A, n_views), optional
-        What "cv" and "spectrum" choose from; by default 7 values between 10⁻⁵ and 10 times tr K̃ of each view.
+        Candidate values of epsilon for "cv" and "spectrum"; default: 7 values from 10⁻⁵ to 10 times tr K̃ of each view.
     cv : int or splitter
         The folds of "cv".
     n_pairings : int >= 1
-        Random pairings whose mean spectrum "spectrum" compares with.
+        Number of random pairings for the mean spectrum in "spectrum".
     n_permutations : int >= 0
-        Random pairings for p-values; with 0 none are computed. The smallest possible p-value is 1/(n_permutations + 1).
+        Random pairings for p-values; 0 computes none. The smallest possible p-value is 1/(n_permutations + 1).
     gram : str or Representation
         How each view's kernel matrix is held or approximated; "nystrom" or "incomplete_cholesky" for large samples.
     random_state : int, RandomState, Generator or None
-        For random pairings and for representations that draw.
+        For random pairings and random representations.
     time_budget : float > 0, optional
-        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
+        Time limit in seconds. The fit then keeps the best result so far, with a warning, or raises if there is none.
 
     Attributes
     ----------
     correlations_ : array of shape (n_components,)
-        ρ, penalised, in descending order; those of the functions themselves are `correlations` of a sample.
+        Penalised correlations ρ, in descending order; `correlations` gives those of the functions themselves.
     functions_ : list of Function
-        For each view its components, one per column, of variance 1 on the sample. Features divided by `function.norm()`
-        are those of components of norm 1; those of variance 1/n, as in R's cancor, are features over √n.
+        The components of each view, one per column, with variance 1 on the sample. Divide features by `function.norm()`
+        for components of norm 1, or by √n for variance 1/n as in R's cancor.
     scores_ : tuple of arrays of shape (n_samples, n_components)
         The features of the sample, for each view.
     epsilon_ : array of shape (n_views,)
-        The strengths that were used.
+        The values of ε used.
     epsilons_, criterion_ : arrays of shapes (A, n_views) and (A,)
-        For "cv" and "spectrum": what was tried, and the criterion to be maximised.
+        For "cv" and "spectrum": the candidates, and the criterion that is maximised.
     spectra_, random_spectra_ : arrays of shapes (A, r) and (n_pairings, A, r)
         For "spectrum": ρ(ε) and ρ_R(ε).
     p_values_ : array of shape (n_components,)
-        Where n_permutations > 0: of the hypothesis that nothing goes together beside the components before. They hold
-        for a given epsilon, and for one that was chosen on the same pairs are too small.
+        If n_permutations > 0. The null hypothesis is that the views are unrelated apart from the preceding components.
+        Valid for a fixed epsilon; too small if epsilon was chosen on the same pairs.
     views_ : list of fitted transformers, one per view
     n_features_in_, feature_names_in_
         Of the first view.
 
     Notes
     -----
-    All is computed on the ranges of the centred matrices, K̃ = UΛUᵀ, where the problem is a singular value decomposition
+    Computations use the ranges of the centred matrices, K̃ = UΛUᵀ, where the problem is a singular value decomposition
     (`mercer.solvers.correlation`); nothing singular is inverted, and every ε and every random pairing uses the same
-    decompositions. Dense O(n³) for each view and again for each ε; low rank r O(nr²), which "auto" takes where a
-    kernel has few explicit features. A matrix-free representation is made dense for the decomposition.
+    decompositions. Dense O(n³) for each view and again for each ε; low rank r O(nr²), which "auto" uses if a kernel
+    has few explicit features. A matrix-free representation is made dense for the decomposition.
 
     References
     ----------
@@ -161,7 +160,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     Examples
     --------
-    Two coordinates of a circle, which are uncorrelated, and functions of them that are not:
+    The two coordinates of a circle are uncorrelated, but functions of them are not:
 
     >>> rng = np.random.default_rng(0)
     >>> angle = rng.uniform(0, 2 * np.pi, 200)
@@ -174,8 +173,8 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """
 
     kernel_compares = (
-        "samples of each of its views. Learn a kernel for each, as MultipleKernel(KernelPCA(), kernels)"
-        ".fit(view).kernel_, and list them"
+        "samples of each of its views. Learn a kernel for each, as in MultipleKernel(KernelPCA(), kernels)"
+        ".fit(view).kernel_, and pass the list"
     )
 
     n_components: int = 2
@@ -195,7 +194,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def fit(self, X: Data, y: Array = None) -> Self:
         """Find the components of the views X and y, or of a list of two or more views X."""
         for name in ("epsilons_", "criterion_", "spectra_", "random_spectra_", "p_values_"):
-            self.__dict__.pop(name, None)  # of an earlier fit
+            self.__dict__.pop(name, None)  # left by an earlier fit
         samples = self._training(X, y)
         self._check_parameters(len(samples))
         rng = generator(self.random_state)
@@ -221,7 +220,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return self
 
     def _check_parameters(self, m: int) -> None:
-        """Raise for what would otherwise be found out after the decompositions."""
+        """Reject invalid parameters before the decompositions."""
         check_parameters(self, {"n_components": FROM_ONE, "n_pairings": FROM_ONE, "n_permutations": FROM_ZERO})
         if isinstance(self.epsilon, str):
             check_choice(self, "epsilon", self.epsilon, CHOICES)
@@ -231,7 +230,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             self._numbers("epsilons", m)
 
     def _keep(self, views: list[View], ranges: list[Range], coordinates: list[np.ndarray]) -> None:
-        """The functions, of variance 1, and with the largest score of the first view positive."""
+        """Store the functions, with variance 1 and the largest score of the first view positive."""
         sign = np.ones(1)
         scores: list[Any] = []
         for view, name, found, t, epsilon in zip(views, self._names, ranges, coordinates, self.epsilon_, strict=True):
@@ -264,7 +263,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return self.epsilons_[largest(self.criterion_)]
 
     def _numbers(self, name: str, m: int) -> np.ndarray:
-        """A parameter as strengths for each view, in the last axis."""
+        """A parameter as an array with one value per view in the last axis."""
         given = getattr(self, name)
         values = host(given)
         if values.dtype.kind not in "fiu":
@@ -278,13 +277,13 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return np.broadcast_to(values, shape).astype(np.float64)
 
     def _held_out(self, ranges: list[Range], n: int) -> np.ndarray:
-        """The mean correlation of the components on the folds that they were not found on."""
+        """The mean correlation of the components on held-out folds."""
         if isinstance(self.cv, Integral):
             check_number(self, "cv", self.cv, at_least=2, at_most=n, integer=True)
         splits = folds(self, self.cv, n)
         if min(min(len(train), len(test)) for train, test in splits) < 2:
             raise ValueError(
-                f"{where(self)}: cv = {self.cv!r} leaves a fold of one of the {n} samples; use fewer folds."
+                f"{where(self)}: cv = {self.cv!r} gives a fold with only one of the {n} samples; use fewer folds."
             )
         total = np.zeros(len(self.epsilons_))
         for train, test in splits:
@@ -300,7 +299,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return total
 
     def _against_random(self, ranges: list[Range], pairing: Pairing, rng: np.random.Generator) -> np.ndarray:
-        """How far the spectrum is from that of views that are paired at random."""
+        """The distance between the spectrum and that of randomly paired views."""
 
         def spectra(pairs: Pairing) -> np.ndarray:
             current().check()
@@ -319,19 +318,19 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     @property
     def n_features_in_(self) -> int:
-        """Of the first view."""
+        """Number of features of the first view."""
         return self.views_[0].n_features_in_
 
     @property
     def feature_names_in_(self) -> Any:
-        """Of the first view."""
+        """Feature names of the first view."""
         return self.views_[0].feature_names_in_
 
     def transform(self, X: Data, y: Array = None, *, view: int | None = None) -> Any:
         """The features of new samples, of shape (n, n_components).
 
-        After ``fit(X, y)`` those of X alone, or with y a tuple of both; after a list of views a tuple, from a list of
-        as many. ``transform(X, view=j)`` takes a sample of view j alone.
+        After ``fit(X, y)``: those of X, or with y a tuple of both. After a fit to a list of views: a tuple, for a list
+        of as many views. ``transform(X, view=j)`` transforms a sample of view j alone.
         """
         check_is_fitted(self)
         if view is not None:
@@ -341,13 +340,13 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return tuple(self._features(sample, j) for j, sample in enumerate(self._samples(X, y)))
 
     def fit_transform(self, X: Data, y: Array = None) -> Any:
-        """Fit, and the features of X (with y also of X alone, as pipelines expect), or of a list of views."""
+        """Fit, and return the features of X (only of X even with y, as pipelines expect) or of a list of views."""
         return self.fit(X, y).transform(X)
 
     def correlations(self, X: Data, y: Array = None) -> np.ndarray:
-        """The correlation of each component on these samples; of m > 2 views the mean over pairs.
+        """The correlation of each component on these samples, averaged over pairs for m > 2 views.
 
-        Of shape (n_components,). On samples that were not fitted it tells what the components are worth.
+        Of shape (n_components,). Use held-out samples to assess the components.
         """
         check_is_fitted(self)
         scores = [host(self._features(sample, j)) for j, sample in enumerate(self._samples(X, y))]
@@ -361,19 +360,19 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     # ---- retrieval
 
     def similarity(self, queries: Any, candidates: Any = None, *, view: int = 0, target: int | None = None) -> Any:
-        r"""Σ_j ρ_j f_j(x) g_j(y) of queries x and candidates y, of shape (n_queries, n_candidates).
+        r"""Σ_j ρ_j f_j(x) g_j(y) for queries x and candidates y, of shape (n_queries, n_candidates).
 
-        The inner product of the projections, in which a component counts as much as it correlates.
+        The inner product of the projections, weighted by the correlations.
 
         Parameters
         ----------
         queries : sample of view `view`
         candidates : sample of view `target`, optional
-            By default the fitted one.
+            Default: the training sample.
         view : int
-            Of the queries.
+            View of the queries.
         target : int, optional
-            Of the candidates; by default the other view, or the first other one.
+            View of the candidates; default: the first other view.
         """
         check_is_fitted(self)
         view = self._place("view", view)
@@ -384,9 +383,9 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def retrieve(
         self, queries: Any, k: int = 10, *, candidates: Any = None, view: int = 0, target: int | None = None
     ) -> np.ndarray:
-        """For each query of one view the k best candidates of another, best first: indices of shape (n_queries, k).
+        """Indices of the k best candidates in another view for each query, best first, of shape (n_queries, k).
 
-        By `similarity`, whose parameters are the others; all candidates where there are fewer than k.
+        Ranked by `similarity`, which has the same parameters; all candidates if there are fewer than k.
         """
         check_number(self, "k", k, at_least=1, integer=True)
         S = self.similarity(queries, candidates, view=view, target=target)
@@ -399,8 +398,8 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         if y is None:
             if not isinstance(X, (list, tuple)):
                 raise ValueError(
-                    f"{where(self)} requires y to be passed, but the target y is None; y is the second view, "
-                    "and a list of views is the other form, fit([X1, X2])."
+                    f"{where(self)} requires y to be passed, but the target y is None; pass the second view as y, "
+                    "or a list of views: fit([X1, X2])."
                 )
             if len(X) < 2:
                 raise ValueError(f"{where(self)}: the list holds {len(X)} view{'s' * (len(X) != 1)}; give two or more.")
@@ -410,18 +409,18 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return [X, self._column(y, self._kernels(2)[1])]
 
     def _samples(self, X: Data, y: Array) -> list[Any]:
-        """The samples of all views, in the form that fit was called with."""
+        """The samples of all views, in the same form as in fit."""
         if self._names == PAIR and y is not None:
             return [X, self._column(y, self.views_[1].kernel)]
         if self._names == PAIR:
-            raise ValueError(f"{where(self)}: y is None; give both views, as fit was.")
+            raise ValueError(f"{where(self)}: y is None; give both views, as in fit.")
         m = len(self.views_)
         if y is not None or not isinstance(X, (list, tuple)) or len(X) != m:
             raise ValueError(f"{where(self)} was fitted with a list of {m} views; give such a list, or view=j for one.")
         return list(X)
 
     def _column(self, y: Array, kernel: KernelLike) -> Any:
-        """One number per sample as vectors of one coordinate."""
+        """Reshape one number per sample to vectors of one coordinate."""
         if is_sparse(y) or not as_kernel(kernel).domain.vectors:
             return y
         A = y if is_array(y) else plain(y, where(self), "y")
@@ -451,7 +450,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     @contextmanager
     def _speaking_of(self, name: str) -> Iterator[None]:
-        """Errors begin with this estimator and the view that they are about."""
+        """Prefix errors with this estimator and the view concerned."""
         try:
             yield
         except (TypeError, ValueError) as error:

@@ -28,40 +28,39 @@ class KernelDensity(DensityEstimator):
     Parameters
     ----------
     bandwidth : float > 0, or {"scott", "silverman", "loo"}
-        h, which multiplies the lengthscale of the kernel; larger is smoother. "scott" and "silverman" are the
-        rules n^(−1/(d+4)) and (n(d + 2)/4)^(−1/(d+4)) of scikit-learn, for columns of unit variance. "loo" is
-        the best of `bandwidths` by leave-one-out.
+        h, which multiplies the lengthscale of the kernel; larger is smoother. "scott" and "silverman" are
+        scikit-learn's rules n^(−1/(d+4)) and (n(d + 2)/4)^(−1/(d+4)), for columns of unit variance. "loo" chooses
+        from `bandwidths` by leave-one-out.
     algorithm : {"auto", "kd_tree", "ball_tree"}
-        Accepted for scikit-learn's sake: sums are computed in blocks, without trees, and to rounding.
+        For scikit-learn compatibility only: sums are computed exactly, in blocks without trees.
     kernel : str or Kernel
         scikit-learn's names ("gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine"), or any kernel
         that provides `log_normalizer`, as an object or an expression ("matern(nu=2.5)", "gaussian + 0.1*laplace").
     metric : str
         Distance of the kernel: "euclidean" ("l2"), "manhattan" ("cityblock", "l1"), "chebyshev" ("infinity"),
-        "minkowski" ("p"), "seuclidean", "mahalanobis", or "haversine", the angle between points of the sphere that are
-        given by latitude and longitude in radians. Others have no volume by which to make a density, and are refused.
+        "minkowski" ("p"), "seuclidean", "mahalanobis", or "haversine", the angle between points on the sphere given by
+        latitude and longitude in radians. Other metrics do not define a volume, hence no density, and are rejected.
     atol, rtol : float >= 0
-        Tolerances, which exact sums meet.
+        Error tolerances; sums are exact.
     breadth_first, leaf_size
-        Of scikit-learn's trees; without effect.
+        Options of scikit-learn's trees; ignored.
     metric_params : dict or None
-        Of the metric, as in scikit-learn: p >= 1 and w of "minkowski", V of "seuclidean", V or its inverse VI of
-        "mahalanobis".
+        As in scikit-learn: p >= 1 and w for "minkowski", V for "seuclidean", V or its inverse VI for "mahalanobis".
     bandwidths : array of floats > 0, optional
-        What ``bandwidth="loo"`` tries; by default 25 values about Scott's rule for the spread of the data.
+        Candidates for ``bandwidth="loo"``; default: 25 values around Scott's rule for the spread of the data.
     criterion : {"likelihood", "least_squares"}
-        What it maximises: Σ wᵢ log f₋ᵢ(xᵢ), where f₋ᵢ is the estimate without sample i, or
-        2 Σ wᵢ f₋ᵢ(xᵢ) − ∫ f², which estimates the integrated squared error and minds outliers less. The latter needs a
-        kernel with `self_convolution` (Gaussian, Laplace, Matérn), of which ∫ f² is known in closed form.
+        Objective of "loo", to be maximised: Σ wᵢ log f₋ᵢ(xᵢ), where f₋ᵢ is the estimate without sample i, or
+        2 Σ wᵢ f₋ᵢ(xᵢ) − ∫ f², which estimates minus the integrated squared error and is less sensitive to outliers. The
+        latter needs a kernel with `self_convolution` (Gaussian, Laplace, Matérn), for a closed form of ∫ f².
     time_budget : float > 0, optional
-        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
+        Time limit in seconds. The fit then keeps the best result so far, with a warning, or raises if there is none.
 
     Attributes
     ----------
     bandwidth_ : float
         h.
     kernel_ : Kernel
-        The kernel of that bandwidth.
+        The kernel at that bandwidth.
     log_normalizer_ : float
         log ∫ k(x/h, y/h) dy.
     function_ : Function
@@ -71,22 +70,22 @@ class KernelDensity(DensityEstimator):
     X_fit_ : array of shape (n_samples, n_features)
         The sample.
     bandwidths_, loo_scores_ : arrays
-        What "loo" tried, and the criterion for it.
+        The candidates of "loo", and their criterion values.
 
     See Also
     --------
-    RobustKernelDensity : the same for contaminated samples.
+    RobustKernelDensity : an estimate for contaminated samples.
 
     Notes
     -----
-    `score_samples` is computed from log k(x, xᵢ), so that it stays finite where the density underflows; `function_`
-    gives the density itself, which overflows for narrow kernels in hundreds of dimensions. m densities cost O(nmd), in
-    blocks of bounded memory. "loo" costs as much as n of them, and an exponential per pair of samples and bandwidth
-    besides, from one matrix of distances. `sample` draws from every kernel.
+    `score_samples` is computed from log k(x, xᵢ) and stays finite when the density underflows; `function_` is the
+    density itself, which overflows for narrow kernels in hundreds of dimensions. m densities cost O(nmd), in blocks of
+    bounded memory. "loo" costs as much as n densities from one distance matrix, plus one exponential per pair of
+    samples and bandwidth. `sample` works with every kernel.
 
-    Densities agree with scikit-learn's where those integrate to one. They do not for "cosine" in an even number of
-    dimensions, nor for other metrics than the Euclidean one, whose balls have other volumes: there the logarithms
-    differ by a constant. With "haversine" a density is one by area, on the sphere of radius one.
+    Densities agree with scikit-learn's where those integrate to one. For "cosine" in even dimensions and for metrics
+    other than the Euclidean they do not, since the balls have different volumes; the log densities then differ by a
+    constant. With "haversine" the density is with respect to area on the unit sphere.
 
     References
     ----------
@@ -104,7 +103,7 @@ class KernelDensity(DensityEstimator):
     >>> KernelDensity(kernel="polynomial").fit(X)
     Traceback (most recent call last):
         ...
-    ValueError: KernelDensity: the kernel polynomial declares no normaliser, so that no density can be made of it; ...
+    ValueError: KernelDensity: the kernel polynomial declares no normaliser, so it does not define a density; ...
     """
 
     bandwidth: Any = 1.0
@@ -136,12 +135,12 @@ class KernelDensity(DensityEstimator):
         unknown = set(given) - set(PARAMETERS.get(self.metric, ()))
         if unknown:
             raise ValueError(
-                f"{where(self)}: metric = {self.metric!r} has no metric_params {sorted(unknown)}; drop them."
+                f"{where(self)}: metric = {self.metric!r} does not take metric_params {sorted(unknown)}; drop them."
             )
         if self.metric in ("seuclidean", "mahalanobis") and len(given) != 1:
             raise ValueError(
                 f"{where(self)}: metric = {self.metric!r} needs metric_params = {{'V': …}}, the (co)variances of the "
-                f"columns; got {self.metric_params!r}."
+                f"columns, but it is {self.metric_params!r}."
             )
         if self.metric == SPHERE:
             return OnSphere(self._profile(kernel))
@@ -155,12 +154,12 @@ class KernelDensity(DensityEstimator):
         if isinstance(kernel, Integrable) and getattr(kernel, "norm", 2) == 2:
             return kernel
         raise ValueError(
-            f"{where(self)}: metric = {self.metric!r} needs a kernel of one distance, such as 'gaussian' or 'tophat'; "
-            f"{kernel} is not."
+            f"{where(self)}: metric = {self.metric!r} needs a kernel that is a function of the distance, such as "
+            f"'gaussian' or 'tophat'; {kernel} is not."
         )
 
     def _transform(self, given: dict[str, Any], p: float) -> Any:
-        """T of the distance ‖T(x − y)‖ₚ, or None for the identity."""
+        """The matrix T in the distance ‖T(x − y)‖ₚ, or None for the identity."""
         if "w" in given:
             return self._positive(given["w"], "w") ** (1 / p)
         if self.metric == "seuclidean":

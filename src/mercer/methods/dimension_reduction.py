@@ -31,57 +31,57 @@ from ..types import Array, Data, EstimatorLike, RandomState, Splitter
 from ._base import KernelEstimator
 
 METHODS = ("kdr", "gkdr")
-TRIAL = 500  # samples on which starts are tried
-COARSE = 1e-2  # of the gradient's norm, at which a start is left
-PRECISION = 1e-3  # of the factors, relative to epsilon: below it the penalty hides what they leave out
+TRIAL = 500  # maximum number of samples for trying starts
+COARSE = 1e-2  # gradient norm at which the descent of a start ends
+PRECISION = 1e-3  # of the factors, relative to epsilon: the penalty hides smaller errors
 SLAB = 1 << 22  # numbers in a block of derivatives
 
 
 @dataclass(eq=False, repr=False)
 class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
-    r"""Kernel dimension reduction: the directions B of x that tell all about y that x tells.
+    r"""Kernel dimension reduction: directions B of x that retain all information about y.
 
     .. math:: \min_{B^\top B = I}\; \operatorname{tr}\big[\tilde K_y (\tilde K_{XB} + n\varepsilon I)^{-1}\big]
               \;\;\text{("kdr")}, \qquad
               M = \frac1n \sum_{i,l} \nabla f_l(x_i) \nabla f_l(x_i)^\top \;\;\text{("gkdr")}
 
-    The first is, up to a factor, what kernel ridge regressions of the features of y on the projections leave
-    unexplained. In the second, f are such regressions on x itself, and B the leading eigenvectors of M: no search,
-    but a kernel in all dimensions.
+    The first is, up to a factor, the part of the features of y left unexplained by kernel ridge regressions on the
+    projections. In the second, f are such regressions on x itself, and B holds the leading eigenvectors of M: no
+    search, but a kernel in all dimensions.
 
     Parameters
     ----------
     n_components : int >= 1, or a sequence of them
-        How many directions; of several numbers the best is chosen by cross-validation.
+        Number of directions; a sequence lists candidates for cross-validation.
     method : {"kdr", "gkdr"}
-        The objective, started from the gradients' answer and from random directions; or the gradients' answer itself.
+        "kdr" minimises the objective from the "gkdr" solution and from random directions; "gkdr" uses gradients only.
     kernel : Kernel, name or expression
-        On the projections ("kdr"), where data-driven parameters are resolved once, on those of the gradients'
-        answer; and on x ("gkdr"). Positive definite, with derivatives.
+        Kernel on the projections ("kdr"; data-driven parameters are resolved once, on the "gkdr" projections) and on x
+        ("gkdr"). Positive definite, with derivatives.
     kernel_y : "auto", Kernel, name or expression
-        On the targets, positive definite. "auto" is `Delta` for classes, and the Gaussian kernel with the median
-        distance for numbers (as scikit-learn's `type_of_target` tells them apart: whole numbers are classes, so that
-        counts need a kernel).
+        Kernel on the targets, positive definite. "auto" is `Delta` for classes, and the Gaussian kernel with the median
+        distance for numbers (according to scikit-learn's `type_of_target`: whole numbers are classes, so counts need an
+        explicit kernel).
     epsilon : float > 0
-        ε, the ridge of the regressions, per sample; raising it makes them smoother.
+        ε, the regularisation parameter of the regressions, per sample; larger is smoother.
     n_init : int >= 1
-        Starts of "kdr", on 500 samples at most, the best of which is polished on all.
+        Starts for "kdr", on at most 500 samples; the best is refined on all.
     estimator : estimator, optional
-        Judge of n_components on the projections; None: five nearest neighbours, which predict numbers where `kernel_y`
-        is a kernel on them.
+        Scores n_components on the projections; None: five nearest neighbours, as a regressor if `kernel_y` is a kernel
+        on numbers.
     cv : int, splitter or None
-        Of the choice of n_components, as in scikit-learn.
+        Cross-validation for n_components, as in scikit-learn.
     tol : float > 0
-        End where the norm of the gradient of the unexplained fraction is at most so large.
+        Stop when the gradient norm of the unexplained fraction is at most `tol`.
     max_iter : int >= 1, optional
-        Steps of one descent at most; None for 200.
+        Maximum number of steps in each descent; None for 200.
     time_budget : float > 0, optional
-        Seconds after which the best found so far is taken, with a warning. A choice of n_components has as many for
-        each fit.
+        Time limit in seconds. The best result so far is then kept, with a warning. Each fit of a search over
+        n_components has the same limit.
     gram : str or Representation
-        Of the kernel matrix of x, for the gradients.
+        Representation of the kernel matrix of x, for the gradients.
     random_state : int, RandomState, Generator or None
-        For random starts, and for representations that draw.
+        For random starts and random representations.
 
     Attributes
     ----------
@@ -89,27 +89,27 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Orthonormal rows, Bᵀ; the features of X are ``X @ components_.T``. "kdr" determines their span.
     n_components_ : int
     scores_ : dict of int to float
-        Mean score of each number of components, where one was chosen.
+        Mean score of each candidate number of components, if several were given.
     unexplained_ : float
-        The objective in units of its largest possible value tr(K̃_y)/nε: 0 if the projections determine y, 1 if they say
-        nothing ("kdr").
+        The objective divided by its maximum tr(K̃_y)/nε: 0 if the projections determine y, 1 if they are uninformative
+        ("kdr").
     starts_ : array of shape (n_init,)
-        The same, after the starts ("kdr").
+        This fraction for each start ("kdr").
     eigenvalues_ : array of shape (n_features,)
-        Of M, in descending order ("gkdr").
+        Eigenvalues of M, in descending order.
     solution_ : Frame
-        Of the polish: steps, history, reason of the end ("kdr").
+        Result of the refinement: steps, history, stopping reason ("kdr").
     n_iter_ : int
-        Evaluations of the gradient in the polish, as far as they brought a step; 1 for "gkdr".
+        Number of gradient evaluations in the refinement that led to a step; 1 for "gkdr".
     kernel_, kernel_y_, gram_choice_
         Kernels with data-driven parameters filled in.
 
     Notes
     -----
-    Features should have comparable scales, e.g. by a `StandardScaler` before. Matrices of projections and of y are
-    held as incomplete Cholesky factors of ranks r and q: O(nr(r + q)) for the objective and its exact gradient. The
-    gradients cost a solve and O(n²pq), or less with a low-rank `gram`. All feature vectors are centred, that is, the
-    regressions have a free constant.
+    Features should have comparable scales, e.g. after a `StandardScaler`. Matrices of projections and of y are held as
+    incomplete Cholesky factors of ranks r and q: O(nr(r + q)) for the objective and its exact gradient. "gkdr" costs a
+    solve and O(n²pq), or less with a low-rank `gram`. All feature vectors are centred, so the regressions have a free
+    constant.
 
     References
     ----------
@@ -146,13 +146,13 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     random_state: RandomState = None
 
     def fit(self, X: Data, y: Array) -> Self:
-        """Find the directions of X, of shape (n, n_features), for targets y: numbers, rows of numbers, or labels."""
+        """Find the directions of X, of shape (n, n_features), for numeric, multi-output or class targets y."""
         self._check_parameters()
         self._forget("scores_", "starts_", "solution_", "unexplained_")
         self._require_vectors(X)
         X, y = self._check_fit(X, y, multi_output=True)
         X = np.asarray(X, dtype=np.float64)
-        unit_of_squares(self, "X", X)  # of which the products of derivatives are
+        unit_of_squares(self, "X", X)  # products of derivatives scale like squares
         for d in self._candidates():
             if d > X.shape[1]:
                 raise ValueError(f"{where(self)}: n_components = {d} must be <= n_features = {X.shape[1]}.")
@@ -176,7 +176,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         check_parameters(self, {"method": METHODS, "n_init": FROM_ONE, "max_iter": ONE_OR_NONE})
         check_parameters(self, {"epsilon": POSITIVE, "tol": POSITIVE})
         if not self._candidates():
-            raise ValueError(f"{where(self)}: n_components = {self.n_components!r} is empty; give a number or several.")
+            raise ValueError(f"{where(self)}: n_components = {self.n_components!r} is empty; give at least one number.")
         for d in self._candidates():
             check_number(self, "n_components", d, at_least=1, integer=True)
 
@@ -191,9 +191,9 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; directions are computed in NumPy only.")
 
     def _targets(self, y: Array) -> np.ndarray:
-        """Ψ with K̃_y = ΨΨᵀ, and `kernel_y_`."""
+        """Set `kernel_y_`, and return Ψ with K̃_y = ΨΨᵀ."""
         if isinstance(self.kernel_y, str) and self.kernel_y == "auto":
-            with np.errstate(invalid="ignore"):  # it compares with integers, and some numbers are beyond those
+            with np.errstate(invalid="ignore"):  # it casts to integers, which some numbers overflow
                 continuous = type_of_target(y, input_name="y").startswith("continuous")
             kernel = as_kernel("gaussian(lengthscale='median')" if continuous else "delta")
         else:
@@ -207,8 +207,8 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         targets = np.asarray(CenteredGram(gram).factor())
         if np.sum(targets**2) <= 1e-12 * np.sum(gram.diagonal()):
             raise ValueError(
-                f"{where(self)}: y is constant (one class only), or too nearly so for kernel_y = {self.kernel_y_}, "
-                "where centring and scaling it helps; there is nothing to predict from X."
+                f"{where(self)}: y is constant (one class only), or nearly so under kernel_y = {self.kernel_y_}, so "
+                "there is nothing to predict; in the latter case centre and scale y."
             )
         return targets
 
@@ -223,11 +223,11 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             numbers = self.kernel_y_.domain.vectors or type_of_target(y).startswith("continuous")
             judge = KNeighborsRegressor() if numbers else KNeighborsClassifier()
         self.scores_ = {}
-        part = clone(self).set_callbacks()  # which hear of this fit, not of those to some of the samples
+        part = clone(self).set_callbacks()  # callbacks are notified of this fit, not of those to folds
         for d in map(int, candidates):
             try:
                 scores = cross_val_score(make_pipeline(part.set_params(n_components=d), judge), X, y, cv=self.cv)
-                status = current().heard  # of fits that were content with what they had
+                status = current().heard  # set if an inner fit stopped early
             except StoppedError as stopped:
                 scores, status = None, stopped.status
             if status is None:
@@ -243,7 +243,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _by_gradients(self, X: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """The leading eigenvectors of the mean outer product of the regressions' gradients."""
         gram = CenteredGram(self._build(X, constants=True))
-        if self.method == "gkdr":  # otherwise the descent asks, which begins here
+        if self.method == "gkdr":  # otherwise the descent that follows checks
             current().check()
         a = solve(System(gram, targets, len(X) * self.epsilon)).coefficients
         f = Function(*gram.expansion(a))
@@ -254,8 +254,8 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
                 M += np.tensordot(D, D, axes=([0, 2], [0, 2])) / len(X)
         if not np.isfinite(M).all() or not M.any():
             raise ValueError(
-                f"{where(self)}: the squared derivatives under kernel = {self.kernel_} vanish, or are no "
-                "floating-point numbers, and tell of no direction; give a lengthscale of the size of distances."
+                f"{where(self)}: the squared derivatives under kernel = {self.kernel_} vanish or overflow and "
+                "determine no direction; use a lengthscale comparable to the distances."
             )
         values, vectors = linalg.eigh(M)
         self.eigenvalues_, self.n_iter_ = values[::-1], 1
@@ -275,7 +275,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         best = frames[int(np.argmin(self.starts_))].B
         self.solution_ = found = self._descend(Unexplained(X, targets, self.kernel_, self.epsilon), best, self.tol)
         if not found.converged:
-            warn_early(self, f"the descent ended early at {found.certificate}", found.status, "Raise tol or max_iter.")
+            warn_early(self, f"the descent stopped at {found.certificate}", found.status, "Raise tol or max_iter.")
         self.unexplained_, self.n_iter_ = found.value, len(found.history)
         return found.B
 
@@ -290,14 +290,14 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 
 class Unexplained:
-    r"""nε tr[K̃_y(K̃_XB + nεI)⁻¹] / tr K̃_y with its derivatives with regard to B.
+    r"""nε tr[K̃_y(K̃_XB + nεI)⁻¹] / tr K̃_y with its derivatives with respect to B.
 
-    With K̃_y = ΨΨᵀ and K̃_XB = ZZᵀ it is the minimum over W of ‖Ψ − ZW‖² + nε‖W‖² by ‖Ψ‖², so that its derivative by Z is
-    −2(Ψ − ZW)Wᵀ/‖Ψ‖² at the best W.
+    With K̃_y = ΨΨᵀ and K̃_XB = ZZᵀ it is the minimum over W of (‖Ψ − ZW‖² + nε‖W‖²)/‖Ψ‖². Its derivative in Z is
+    −2(Ψ − ZW)Wᵀ/‖Ψ‖² at the optimal W.
     """
 
     def __init__(self, X: np.ndarray, targets: np.ndarray, kernel: Kernel, epsilon: float):
-        free = kernel.drift(X[0]) is not None  # where a shift changes nothing of K̃, digits of XB are not lost to one
+        free = kernel.drift(X[0]) is not None  # if shifts leave K̃ unchanged, centring XB saves digits
         self.X, self.kernel, self.tol = X - X.mean(axis=0) if free else X, kernel, PRECISION * min(epsilon, 1.0)
         self.targets = targets / np.linalg.norm(targets)
         self.c = len(X) * epsilon

@@ -21,23 +21,23 @@ from ._ridge import RidgeClassifier
 
 @dataclass(eq=False, repr=False)
 class LeastSquaresSVC(RidgeClassifier):
-    r"""Least-squares support vector machine: the hinge of a support vector machine replaced by a square.
+    r"""Least-squares support vector machine: an SVM with the squared loss in place of the hinge loss.
 
     .. math:: \min_{f \in H,\, b}\; \tfrac12 \sum_i w_i (y_i - f(x_i) - b)^2 + \tfrac{\alpha}{2} \|f\|_H^2,
               \qquad y_i = \pm 1
 
-    By :math:`y_i^2 = 1` the square is that of :math:`1 - y_i(f(x_i) + b)`. The solution is one linear system,
-    :math:`(K + \alpha W^{-1})a + b = y`, :math:`\sum a_i = 0`. With more than two classes there is one function for
-    each, fitted to the indicator of the class, and the largest wins.
+    As :math:`y_i^2 = 1`, the residual equals :math:`1 - y_i(f(x_i) + b)` up to sign. The solution is that of one linear
+    system, :math:`(K + \alpha W^{-1})a + b = y`, :math:`\sum a_i = 0`. With more than two classes, one function per
+    class is fitted to its indicator, and the largest value wins.
 
     Parameters
     ----------
     kernel : str, Kernel or callable
         Positive definite, or conditionally so of order 1 (the intercept is free).
     alpha : float > 0
-        Weight of the penalty; larger is smoother. Suykens' γ is 1/alpha, kernlab's τ is alpha/n.
+        Regularisation parameter; larger is smoother. Suykens' γ is 1/alpha, kernlab's τ is alpha/n.
     class_weight : dict, "balanced" or None
-        Factors on the weights of the samples of each class; "balanced" makes the classes weigh the same in total.
+        Factors on the sample weights of each class; "balanced" gives all classes the same total weight.
     gram, solver, random_state, time_budget
         As in `KernelRidge`.
 
@@ -56,9 +56,9 @@ class LeastSquaresSVC(RidgeClassifier):
 
     Notes
     -----
-    Costs as `KernelRidge`; no coefficient is zero, so there are no support vectors to save on. `leave_one_out` gives
-    the decision values of machines that had not seen the sample, without refits; `KernelRidgeClassifierCV` chooses
-    alpha and the kernel by them. For two classes kernlab's scores, which are fitted to 0 and 1, are (1 ± f)/2.
+    The cost is that of `KernelRidge`. The solution is not sparse: every sample is a support vector. `leave_one_out`
+    gives the leave-one-out decision values without refitting; `KernelRidgeClassifierCV` uses them to choose alpha and
+    the kernel. For two classes, kernlab's scores, which are fitted to 0 and 1, are (1 ± f)/2.
 
     References
     ----------
@@ -100,7 +100,7 @@ class LeastSquaresSVC(RidgeClassifier):
     def tuning_objective(
         self, criterion: str, X: Data, y: Array, sample_weight: Array = None, monitor: Monitor | None = None
     ) -> Objective:
-        """One of `criteria` on these data."""
+        """The objective of one of `criteria` on these data."""
         check_number(self, "alpha", self.alpha, above=0)
         X, y = checked(self, X, y)
         target, weight = self._encode(y, self._check_weight(sample_weight, X), low=0.0)

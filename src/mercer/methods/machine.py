@@ -27,7 +27,7 @@ from ._loss import LABELS, LossEstimator
 
 
 class Machine(LossEstimator):
-    """What the machines of any loss share: the problem, its solution, the function; subclasses name the parameters."""
+    """Base of the machines with any loss: states and solves the problem; subclasses declare the parameters."""
 
     minimises_risk = True
     alpha: float
@@ -39,16 +39,16 @@ class Machine(LossEstimator):
     class_weight: Any = None
 
     def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
-        """Fit to samples X and targets y (labels, numbers, counts, times and events: as the loss asks)."""
+        """Fit to samples X and targets y (labels, numbers, counts, or times and events, depending on the loss)."""
         problem, basis = self._problem(X, y, sample_weight)
         self.solution_, self.alpha_ = self._minimise(problem)
         self._keep(problem, basis, [self.solution_])
         return self
 
-    # ---- what others ask of a fitted machine
+    # ---- interface of a fitted machine to other modules
 
     def _is_plain(self) -> bool:
-        """Whether the fit is one problem, with a coefficient of each sample."""
+        """Whether the fit is a single problem with one coefficient per sample."""
         return True
 
     @property
@@ -61,7 +61,7 @@ class Machine(LossEstimator):
         return self.loss_
 
     def plain_form(self) -> Any:
-        """A `KernelMachine` with this loss, where the fit is one of its problems."""
+        """The equivalent `KernelMachine`, if the fit is one of its problems."""
         if not self._is_plain():
             return super().plain_form()
         shared = ("kernel", "gram", "free", "solver", "tol", "max_iter", "class_weight", "time_budget", "random_state")
@@ -69,7 +69,7 @@ class Machine(LossEstimator):
         return KernelMachine(self.fitted_loss, alpha=self.alpha, penalty=self.penalty, **given)
 
     def solved_problem(self, X: Data, y: Array, sample_weight: Array = None) -> SolvedProblem:
-        """The problem that this fit, to these data, solved."""
+        """The problem that this fit to these data solved."""
         if not self._is_plain() or not (isinstance(self.penalty, str) and self.penalty == "squared"):
             raise NoProblemError("it is not the minimiser of one loss with the squared penalty")
         problem, _ = frozen(self, y)._problem(X, y, sample_weight)
@@ -79,7 +79,7 @@ class Machine(LossEstimator):
         return SolvedProblem(problem, a, np.asarray(problem.gram @ a) + problem.free_part(self.function_.free))
 
     def linear_form(self, X: Data, y: Array, sample_weight: Array = None) -> LinearForm | None:
-        """The system of a quadratic loss."""
+        """The linear system of a quadratic loss; None for other losses."""
         if not getattr(self.fitted_loss, "quadratic", False):
             return None
         try:
@@ -92,7 +92,7 @@ class Machine(LossEstimator):
     # ---- from data to a problem
 
     def _problem(self, X: Data, y: Array, sample_weight: Array) -> tuple[FitProblem, Any]:
-        """The problem that data and parameters state, and the basis of its free part; `loss_` is set."""
+        """The problem given by data and parameters, and the basis of its free part; sets `loss_`."""
         self._check_parameters()
         loss = self.loss_ = self._loss()
         columns = loss.task in ("survival", "count")
@@ -114,21 +114,21 @@ class Machine(LossEstimator):
         return problem, basis
 
     def _check_sizes(self, problem: FitProblem) -> None:
-        """Refuse kernel values, and coefficients up to wℓ′/α, of which squares or norms are no floats."""
+        """Refuse kernel values, and coefficients up to wℓ′/α, whose squares or norms overflow or underflow."""
         some = np.arange(min(problem.gram.n, 8))
         values = np.concatenate([host(problem.gram.diagonal()), host(problem.gram.block(some, some)).ravel()])
         unit, strength = exponent(values), exponent(np.array([problem.alpha]))
         if abs(unit) > SQUARED:
             raise ValueError(
-                f"{where(self)}: the kernel {self.kernel_} has values of size {2.0**unit:.0e}, whose squares are no "
-                "floating-point numbers; scale the data or the kernel, and alpha with it."
+                f"{where(self)}: the kernel {self.kernel_} has values of size {2.0**unit:.0e}, whose squares overflow "
+                "or underflow; scale the data or the kernel, and alpha accordingly."
             )
         labels = problem.loss.task in LABELS
         pull = problem.weight if labels else problem.weight * problem.spread
         if 2 * (exponent(pull) - strength) + max(unit, 0) > 2 * SQUARED:
             raise ValueError(
-                f"{where(self)}: alpha = {self.alpha!r} is so small that coefficients, of size {'1' if labels else 'y'}"
-                f"/alpha, have no floating-point squares; raise alpha{'' if labels else ', or scale y'}."
+                f"{where(self)}: alpha = {self.alpha!r} is so small that the squares of the coefficients, of size "
+                f"{'1' if labels else 'y'}/alpha, overflow; raise alpha{'' if labels else ', or scale y'}."
             )
 
     def _constant_is_free(self, basis: Any) -> bool:
@@ -136,7 +136,7 @@ class Machine(LossEstimator):
         return annihilated(basis) > 0 and not (isinstance(self.penalty, str) and self.penalty == "l1")
 
     def _keep(self, problem: FitProblem, basis: Any, solutions: list[FitSolution], many: bool = False) -> None:
-        """Attributes of the fitted function, of one column or of one for each solution."""
+        """Set the attributes of the fitted function, with one column, or one per solution."""
         for solution in solutions:
             self._warn(solution)
         self.dual_coef_, self.free_coef_ = solutions[0].coefficients, solutions[0].free
@@ -147,7 +147,7 @@ class Machine(LossEstimator):
         self.function_ = self._function(problem.gram, self.dual_coef_, basis, self.free_coef_)
         self.free_coef_ = self._at_zero(problem.gram, self.dual_coef_, self.free_coef_)
         used = np.flatnonzero(np.asarray(self.function_.coefficients).reshape(len(self.function_), -1).any(axis=1))
-        if 0 < len(used) < len(self.function_):  # sparse expansions answer from what they use
+        if 0 < len(used) < len(self.function_):  # keep only the points with nonzero coefficients
             self.function_ = self.function_.restrict(used)
 
     def _check_parameters(self) -> None:
@@ -157,16 +157,16 @@ class Machine(LossEstimator):
         if isinstance(self.penalty, tuple) and len(self.penalty) == 2 and self.penalty[0] == "ball":
             check_number(self, "penalty: the radius", self.penalty[1], at_least=0)
             if self.alpha != 1.0:
-                raise ValueError(f"{where(self)}: alpha = {self.alpha} has no meaning within a ball; leave it at 1.")
+                raise ValueError(f"{where(self)}: alpha = {self.alpha} does not apply to a ball; leave it at 1.")
         elif isinstance(self.penalty, type) or not callable(self.penalty):
             check_choice(self, "penalty", self.penalty, ("squared", "norm", "l1"))
 
     def _targets(self, y: Array, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Targets as the loss wants them, and weights with those of the classes."""
+        """Targets in the form the loss expects, and weights multiplied by the class weights."""
         loss = self.loss_
         if loss.task not in LABELS:
             if self.class_weight is not None:
-                raise ValueError(f"{where(self)}: class_weight has no meaning for loss = {self.loss!r}; leave it out.")
+                raise ValueError(f"{where(self)}: class_weight does not apply to loss = {self.loss!r}; omit it.")
             return np.asarray(host(y), dtype=np.float64), weight
         labels, weight = encode(self, y, weight)
         if loss.task == "multiclass":
@@ -181,18 +181,20 @@ class Machine(LossEstimator):
     # ---- from a problem to its solution
 
     def _minimise(self, problem: FitProblem) -> tuple[FitSolution, float]:
-        """The solution, and the weight of the squared penalty that leads to it."""
+        """The solution, and the regularisation parameter of the squared penalty that leads to it."""
         if isinstance(self.penalty, str) and self.penalty == "squared":
             return self._solve(problem), problem.alpha
         if isinstance(self.penalty, str) and self.penalty == "l1":
             if not problem.loss.smooth or len(problem.shape) > 1:
-                raise ValueError(f"{where(self)}: penalty = 'l1' needs a smooth loss of one value, not {self.loss!r}.")
+                raise ValueError(
+                    f"{where(self)}: penalty = 'l1' needs a smooth loss with one value per sample, not {self.loss!r}."
+                )
             return l1(problem, max(self.tol, 1e-6), self.max_iter or 200), np.nan
         last: list[FitSolution] = []
 
         def at(mu: float) -> FitSolution:
             found = self._solve(replace(problem, alpha=mu), last[-1] if last else None)
-            if found.status.external:  # a path of solutions that were cut short would lead anywhere
+            if found.status.external:  # solutions that were cut short do not define a path
                 raise StoppedError(found.status)
             last.append(found)
             return found
@@ -201,7 +203,7 @@ class Machine(LossEstimator):
             smooth = s.values - problem.free_part(s.free)
             return float(np.sqrt(max(float(np.sum(s.coefficients * smooth)), 0.0)))
 
-        # μ‖f‖ = ‖Σ wℓ′ k(·, xᵢ)‖ at the solution: from the slopes at 0, a μ for which f is next to 0
+        # μ‖f‖ = ‖Σ wℓ′ k(·, xᵢ)‖ at the solution: the slopes at 0 give a μ for which f is almost 0
         diagonal = np.asarray(problem.gram.diagonal(), dtype=np.float64)
         largest = 1e4 * float(np.sum(problem.weight * np.abs(diagonal))) or 1.0
         if isinstance(self.penalty, tuple):
@@ -220,7 +222,7 @@ class Machine(LossEstimator):
         return best.solution, best.mu
 
     def _solve(self, problem: FitProblem, start: FitSolution | None = None, solver: Any = None) -> FitSolution:
-        """The solution, from a near one where the solver can start anywhere."""
+        """The solution, warm-started from a nearby one if the solver allows it."""
         return fit_solver(solver or self.solver, problem, self.tol, self.max_iter).solve(problem, start)
 
     def _warn(self, solution: FitSolution) -> None:
@@ -234,83 +236,82 @@ class Machine(LossEstimator):
 
 @dataclass(eq=False, repr=False)
 class KernelMachine(Machine):
-    r"""Any loss, any unpenalised part, any increasing penalty of the norm.
+    r"""Kernel machine with any loss, any unpenalised part, and any increasing penalty on the norm.
 
     .. math:: \min_{f \in H,\, c}\; \sum_i w_i\, \ell\Big(y_i,\, f(x_i) + \sum_b c_b h_b(x_i)\Big)
               + \alpha\, \Psi(\|f\|_H)
 
-    with :math:`\Psi(r) = r^2/2` unless another is given. By the representer theorem
-    :math:`f = \sum_i a_i k(\cdot, x_i)`: whatever the loss, adding to f a part that is orthogonal to all
-    :math:`k(\cdot, x_i)` changes no value and only raises the norm.
+    with :math:`\Psi(r) = r^2/2` by default. By the representer theorem :math:`f = \sum_i a_i k(\cdot, x_i)` whatever
+    the loss: a component of f orthogonal to all :math:`k(\cdot, x_i)` changes no fitted value and only increases the
+    norm.
 
     Parameters
     ----------
     loss : str or Loss
         A name ("squared", "huber", "logistic", "multinomial", "hinge", "poisson", …), an expression
-        ("pinball(quantile=0.9)"), or a Loss of `mercer.losses`, `Custom` among them.
+        ("pinball(quantile=0.9)"), or a Loss of `mercer.losses`, including `Custom`.
     kernel : str, Kernel or expression
     alpha : float > 0
-        Weight of the penalty; larger is smoother.
+        Regularisation parameter; larger is smoother.
     free : None, int, list of functions, or basis
-        Unpenalised part: a polynomial degree (0 is the intercept) or functions X → (n,). Kernels that are positive
-        definite only conditionally need theirs.
+        Unpenalised part: a polynomial degree (0 is the intercept) or functions X → (n,). A conditionally positive
+        definite kernel needs the polynomials of its order.
     penalty : {"squared", "norm", "l1"}, ("ball", radius), or callable
-        Ψ: r²/2; r; the constraint ‖f‖ ≤ radius (alpha has no meaning then, and stays 1); or a function of the norm
-        that does not decrease. "l1" is Σ|aᵢ|, which is no function of f: it makes expansions sparse, and lies outside
-        the theorem.
+        Ψ: r²/2; r; the constraint ‖f‖ ≤ radius (alpha then does not apply, and stays 1); or a non-decreasing function
+        of the norm. "l1" is Σ|aᵢ|, which is not a function of f: it gives sparse expansions, but the representer
+        theorem does not cover it.
     gram : str or Representation
-        How the kernel matrix is held or approximated.
+        How the kernel matrix is stored or approximated.
     solver : str
         See the table.
     tol : float > 0
-        "newton": its decrement, and "interior_point", "admm": the duality gap, each relative to the objective (that of
-        "interior_point", where f nearly interpolates, to tol times the weights times the range of y);
-        "newton_cg", "lbfgs": the gradient, relative to that of f = 0; "working_set": the criterion of the support
-        vector machines, in units of f (for regression of the interquartile range of y), and at least 1e-3 for data in
-        single precision.
+        "newton": Newton decrement, and "interior_point", "admm": duality gap, each relative to the objective (for
+        "interior_point", if f nearly interpolates, to tol × weights × range of y); "newton_cg", "lbfgs": gradient,
+        relative to that at f = 0; "working_set": stopping criterion of the support vector machines, in units of f (for
+        regression, of the interquartile range of y), and at least 1e-3 for single-precision data.
     max_iter : int, optional
-        Steps at most; None leaves it to the solver.
+        Maximum number of steps; None uses the solver's default.
     class_weight : dict, "balanced" or None
-        For losses of labels.
+        For classification losses.
     time_budget : float, optional
-        Seconds after which the best function so far is returned, with a warning.
+        Time limit in seconds; on expiry the best function so far is kept, with a warning.
     random_state : int, RandomState, Generator or None
-        For representations that draw.
+        Seed of randomised representations.
 
     Attributes
     ----------
     function_ : Function
-        f with its free part; one column per class for losses of several.
+        f with its free part; one column per class for multiclass losses.
     dual_coef_, free_coef_ : array
         a and c.
     solution_ : FitSolution
         Objective, duality gap or gradient norm, iterations, method and history.
     alpha_ : float
-        The weight of the squared penalty that has the same solution.
+        Regularisation parameter of the squared penalty with the same solution.
     classes_ : array
-        The labels, for losses of labels.
+        The labels, for classification losses.
     loss_, kernel_, gram_choice_
 
     Notes
     -----
     ==================================================================  ===============
-    ``solver="auto"``, the first that holds                             choice
+    ``solver="auto"``: the first condition that holds                   choice
     ==================================================================  ===============
     the loss is `Squared`                                               "direct"
-    it has a box and corners, and no free part but a constant           "working_set"
-    it is smooth, and has one value per sample                          "newton"
-    it has a Hessian, with several values or coupled samples            "newton_cg"
-    it has a gradient, and is smooth                                    "lbfgs"
-    it has a box                                                        "interior_point"
+    it is not smooth, its dual is a box; at most a constant is free     "working_set"
+    it is smooth, with one value per sample                             "newton"
+    it has a Hessian, and several values or coupled samples             "newton_cg"
+    it is smooth, and has a gradient                                    "lbfgs"
+    its dual is a box                                                   "interior_point"
     it is convex, with a proximal map                                   "admm"
     ==================================================================  ===============
 
-    "direct" and "newton" go through the one linear primitive, and serve dense, low-rank and lazy matrices; the others
-    need the matrix or a factor. A loss that is not convex (`Hampel`) leads to a stationary point.
+    "direct" and "newton" use the common linear solver and accept dense, low-rank and lazy matrices; the others need the
+    matrix or a factor. With a non-convex loss (`Hampel`) the result is a stationary point.
 
-    Another penalty is minimised along the path of the squared one, which holds all minimisers: μ from ∞, where f = 0,
-    until larger norms cannot be better, or the loss is nothing, and between its best points. Of ties the smallest norm
-    is taken. Only convex losses are sure to be on the path.
+    The other penalties are minimised along the path of the squared penalty, which contains all minimisers: μ decreases
+    from ∞, where f = 0, until larger norms cannot be better or the loss is zero; the search is then refined between the
+    best points. Ties go to the smallest norm. Only for convex losses are the minimisers sure to lie on the path.
 
     References
     ----------

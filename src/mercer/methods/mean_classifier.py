@@ -27,12 +27,13 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
               = \sum_i \alpha_i k(x_i, x) + b, \qquad \alpha_i = \pm 1/n_\pm,\quad
               b = \tfrac12 (\|\mu_-\|^2 - \|\mu_+\|^2)
 
-    With more classes, :math:`g_c(x) = \langle \mu_c, \varphi(x) \rangle - \tfrac12 \|\mu_c\|^2` and the largest wins.
+    With more than two classes, the largest :math:`g_c(x) = \langle \mu_c, \varphi(x) \rangle - \tfrac12 \|\mu_c\|^2`
+    wins.
 
     Parameters
     ----------
     kernel : str, Kernel or callable
-        Positive definite, or conditionally so of order 1 (distances to means need no more).
+        Positive definite, or conditionally so of order 1 (which suffices for distances to means).
     gram, random_state, time_budget
         As in `KernelRidge`.
 
@@ -44,15 +45,15 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
     intercept_ : float, or array of shape (n_classes,)
         b.
     function_ : Function
-        Σ αᵢ k(xᵢ, ·), the difference of the means for two classes; far from the origin of the kernel about the sample
-        (`Kernel.about`), as b then is.
+        Σ αᵢ k(xᵢ, ·), for two classes the difference of the means. For data far from the origin, the kernel is taken
+        about the sample (`Kernel.about`), for b too.
     kernel_, gram_choice_
         As in `KernelRidge`.
 
     Notes
     -----
-    No training beyond ‖μ_c‖², O(n²) once (``gram="lazy"`` holds no matrix); nothing to tune but the kernel. A baseline
-    that a tuned method should beat.
+    Training only computes ‖μ_c‖², in O(n²) (``gram="lazy"`` stores no matrix); only the kernel needs tuning. A
+    baseline that any tuned method should beat.
 
     References
     ----------
@@ -73,7 +74,7 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
     time_budget: float | None = None
 
     def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
-        """Fit to samples X with labels y; weights weigh the means."""
+        """Fit to samples X with labels y; the class means are weighted by `sample_weight`."""
         X, y = self._check_fit(X, y)
         classes, labels = classes_of(self, y)
         weight = self._check_weight(sample_weight, X)

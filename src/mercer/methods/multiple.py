@@ -1,4 +1,4 @@
-"""Learning a combination of kernels, around any estimator."""
+"""Learning a combination of kernels for any estimator."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from ._delegation import Delegating, copy_tags, delegated, inner_has
 from ._named_kernels import NamedKernels
 from ._weighted import Weighted
 
-ROUNDS = 200  # at most, unless others are asked for
+ROUNDS = 200  # the default maximum
 METHODS = ("auto", "uniform", "align", "alignf", "consensus", "alternate", "simplemkl", "lp", "easymkl")
 BY_TARGETS = ("align", "alignf", "easymkl")
 BY_OBJECTIVE = ("simplemkl", "lp")
@@ -46,44 +46,44 @@ BY_FITS = (*BY_OBJECTIVE, "easymkl", "alternate")
 
 @dataclass(eq=False, repr=False)
 class MultipleKernel(NamedKernels, Delegating, KernelEstimator):
-    r"""A method in the space of a combination of kernels, whose weights are learned.
+    r"""Multiple kernel learning: an estimator with a learned combination of kernels.
 
     .. math:: k = \sum_{j=1}^m \mu_j\, \frac{k_j}{s_j}, \qquad \mu_j \ge 0,
               \qquad s_j = \frac1n \sum_i \lVert \varphi_j(x_i) - \bar\varphi_j \rVert^2
 
-    Each kernel is divided by the variance of the sample in its space, so that weights of kernels in different units can
-    be compared, and a kernel multiplied by a number changes nothing.
+    Each kernel is divided by the variance of the sample in its feature space, so that the weights of kernels in
+    different units are comparable and rescaling a kernel changes nothing.
 
     Parameters
     ----------
     estimator : estimator with a parameter `kernel`
-        The method, with all its parameters but the kernel, which is replaced by the combination.
+        The method; its kernel is replaced by the combination, its other parameters are kept.
     kernels : list or dict
-        The kernels kⱼ: Kernel objects, names, expressions, or pairs ``(kernel, columns)``: of places in an array, or of
-        names in a DataFrame, of numbers, text or labels as the kernel takes them. A dict gives them names. Parameters
-        of the objects are nested, ``kernels__0__lengthscale`` or, by names, ``kernels__colour__lengthscale``.
-        Data-driven parameters are resolved on the training sample.
+        The kernels kⱼ: Kernel objects, names, expressions, or pairs ``(kernel, columns)``, where columns are indices
+        into an array or names in a DataFrame, holding whatever the kernel accepts (numbers, text, labels). A dict names
+        the kernels. Parameters are nested: ``kernels__0__lengthscale`` or, with names,
+        ``kernels__colour__lengthscale``. Data-driven parameters are resolved on the training sample.
     method : {"auto", "uniform", "align", "alignf", "consensus", "alternate", "simplemkl", "lp", "easymkl"}
-        How μ is found; see the table below. "auto" is "alignf" where the estimator has targets, "alternate" where it
-        finds clusters, and "consensus" otherwise.
+        How μ is chosen; see the table below. "auto" is "alignf" if the estimator uses targets, "alternate" if it
+        clusters, and "consensus" otherwise.
     p : float >= 1, or inf
-        The norm of "lp": μ is sparse for 1, as of "simplemkl", and goes to 1 for all kernels as p grows.
+        The norm of "lp": for p = 1, μ is sparse, as with "simplemkl"; as p grows, all weights tend to 1.
     lam : float between 0 and 1
         The regularisation Λ of "easymkl": larger compares class means, smaller the nearest points of the classes.
     normalize : bool
-        Whether kernels are divided by their variances; otherwise all sⱼ are 1.
+        Whether to divide kernels by their variances; otherwise all sⱼ are 1.
     tol : float > 0
         "simplemkl" and "lp" stop at this duality gap, relative to ½‖f‖² (which is below the objective), and "alternate"
-        where other weights would raise the alignment by no more than this part of it.
+        when no other weights would raise the alignment by more than this fraction.
     max_iter : int >= 1, optional
-        Rounds at most of these three; None for 200.
+        Maximum number of rounds of these three methods; None means 200.
     time_budget : float > 0, optional
-        Seconds after which they begin no other round.
+        Time limit in seconds; on expiry they start no further round.
 
     Attributes
     ----------
     weights_ : array of shape (m,)
-        μ, free of the kernels' units: of sum 1, and of p-norm 1 for "lp".
+        μ, independent of the kernels' units: of sum 1, or of p-norm 1 for "lp".
     scales_ : array of shape (m,)
         s.
     alignments_ : array of shape (m,)
@@ -91,43 +91,43 @@ class MultipleKernel(NamedKernels, Delegating, KernelEstimator):
     kernel_ : Kernel
         The combination, without the kernels of weight 0.
     estimator_ : estimator
-        The method, fitted with it.
+        The estimator, fitted with this kernel.
     method_ : str
         The method that was used.
     names_ : list of str
-        Of the kernels.
+        Names of the kernels.
     descent_ : Descent
         Gap, rounds and message of "simplemkl", "lp" and "alternate".
     n_iter_ : int
-        The rounds; 1 for the other methods.
+        Number of rounds; 1 for the other methods.
 
     Notes
     -----
     ============  ======================================================================================================
     uniform       all weights equal
-    align         μⱼ proportional to the centred alignment ρ(kⱼ, YYᵀ) with the targets, each kernel for itself
-    alignf        the μ >= 0 with the largest ρ(k, YYᵀ), which sees what kernels have in common: a quadratic program of
-                  m variables
+    align         μⱼ proportional to the centred alignment ρ(kⱼ, YYᵀ) with the targets, for each kernel separately
+    alignf        the μ >= 0 that maximises ρ(k, YYᵀ), which allows for redundant kernels: a quadratic program in m
+                  variables
     consensus     without targets: the compromise of STATIS, Kⱼ/‖Kⱼ‖ weighted by the leading eigenvector of all
-                  ρ(kᵢ, kⱼ), so that a kernel counts as far as the others agree with it
-    alternate     of clusters: "alignf" with the clusters found so far for targets, from equal weights, until it no
-                  longer raises the alignment of k with its own clusters
-    simplemkl     the μ of sum 1 for which the estimator's own objective is least: the problem of SimpleMKL, by
-                  quasi-Newton steps instead of reduced gradients, which takes fewer fits
-    lp            the same for ‖μ‖_p = 1, in rounds of closed-form updates
-    easymkl       μⱼ proportional to the squared distance in the space of kⱼ between the two points of the classes'
-                  (reduced) hulls that are nearest in the sum of all; the sum over classes against the rest
+                  ρ(kᵢ, kⱼ), so that a kernel's weight grows with its agreement with the others
+    alternate     for clustering: "alignf" with the current clusters as targets, from equal weights, until it no longer
+                  raises the alignment of k with its own clusters
+    simplemkl     the μ of sum 1 that minimises the estimator's own objective: the problem of SimpleMKL, solved by
+                  quasi-Newton steps instead of reduced gradients, which needs fewer fits
+    lp            the same with ‖μ‖_p = 1, in rounds of closed-form updates
+    easymkl       μⱼ proportional to the squared distance in the space of kⱼ between the nearest points of the classes'
+                  (reduced) convex hulls in the sum of all kernels; summed over classes, one against the rest
     ============  ======================================================================================================
 
-    Targets Y are a column for each class, or the numbers themselves. "simplemkl" and "lp" need a method that minimises
-    Σ wℓ + ½α‖f‖² for a convex loss, as support vector machines, ridge, quantile and logistic regression do; with
-    several machines (pairs of classes, outputs) the sum of their objectives is minimised.
+    Targets Y are one column per class, or the numbers themselves. "simplemkl" and "lp" need an estimator that minimises
+    Σ wℓ + ½α‖f‖² for a convex loss, such as support vector machines, ridge, quantile and logistic regression; for
+    several machines (pairs of classes, outputs) they minimise the sum of the objectives.
 
-    What the fitted estimator has learned (`classes_`, `labels_`, `support_`, …) are attributes as well.
+    Fitted attributes of the estimator (`classes_`, `labels_`, `support_`, …) are also available here.
 
-    The m matrices are computed once and combined; with a low-rank `gram` of the estimator so are the factors, side by
-    side, and no n × n matrix is made. The weights by alignment cost O(m²n²), or O(m²nr²), and read matrices that do not
-    fit into memory by rows; the others cost a fit of the estimator a round and need what they combine in memory.
+    The m matrices are computed once and combined. If the estimator's `gram` is low-rank, the factors are combined side
+    by side, and no (n, n) matrix is formed. Alignment-based weights cost O(m²n²), or O(m²nr²), and read matrices that
+    exceed memory by rows; the other methods cost one fit per round and keep all matrices (or factors) in memory.
 
     References
     ----------
@@ -179,25 +179,25 @@ class MultipleKernel(NamedKernels, Delegating, KernelEstimator):
         if method in BY_TARGETS and y is None:
             raise ValueError(
                 f"{where(self)} requires y to be passed, but the target y is None: method = {method!r} compares "
-                "kernels with targets. Without any, use 'consensus' or 'uniform'."
+                "kernels with targets. Without targets, use 'consensus' or 'uniform'."
             )
         if method == "easymkl" and not self._labelled(y):
-            raise ValueError(f"{where(self)}: method = 'easymkl' is for classes, and y holds numbers; use 'alignf'.")
+            raise ValueError(f"{where(self)}: method = 'easymkl' needs class labels, not a numeric y; use 'alignf'.")
         if method == "alternate" and not is_clusterer(self.estimator):
             raise ValueError(
-                f"{where(self)}: method = 'alternate' is for estimators that find clusters, and "
-                f"{where(self.estimator)} finds none; use 'alignf', or 'consensus' without y."
+                f"{where(self)}: method = 'alternate' needs a clustering estimator, and {where(self.estimator)} is not "
+                "one; use 'alignf', or 'consensus' without y."
             )
         indefinite = [k for k in self.kernel_.kernels if k.definiteness.kind == "INDEFINITE"]
         if method in (*BY_OBJECTIVE, "easymkl") and indefinite:
             raise ValueError(
-                f"{where(self)}: method = {method!r} compares norms, which under {indefinite[0]} need not be positive. "
-                f"Instead, {INSTEAD}, or use 'alignf'."
+                f"{where(self)}: method = {method!r} compares norms, whose squares may be negative under the "
+                f"indefinite kernel {indefinite[0]}. Instead, {INSTEAD}, or use 'alignf'."
             )
         if method in BY_OBJECTIVE and not self._minimises():
             raise ValueError(
-                f"{where(self)}: method = {method!r} lowers the regularised risk that an estimator minimises; "
-                f"{where(self.estimator)} minimises none of fixed strength. Use 'alignf', or 'consensus' without y."
+                f"{where(self)}: method = {method!r} needs an estimator that minimises a regularised risk with a fixed "
+                f"squared penalty; {where(self.estimator)} does not. Use 'alignf', or 'consensus' without y."
             )
         return method
 
@@ -219,7 +219,7 @@ class MultipleKernel(NamedKernels, Delegating, KernelEstimator):
         method = self.method_ = self._chosen_method(target)
         weight = self._check_weight(sample_weight, checked)
         if weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
-            raise TypeError(f"{where(self)}: {where(self.estimator)} has no use for sample_weight; leave it out.")
+            raise TypeError(f"{where(self)}: {where(self.estimator)} does not accept sample_weight; omit it.")
         kernels, self.names_ = list(self.kernel_.kernels), list(self._named())
         grams = self._grams(kernels, checked)
         near = self._near(kernels, grams, checked)
@@ -241,7 +241,7 @@ class MultipleKernel(NamedKernels, Delegating, KernelEstimator):
         return self
 
     def _checked(self, X: Data, y: Array) -> tuple[Any, Any]:
-        """X and y checked; y is None where the estimator has no use for it and the method neither."""
+        """X and y checked; y is None if neither the estimator nor the method uses it."""
         required = get_tags(self.estimator).target_tags.required
         if y is None and required:
             raise ValueError(f"{where(self)} requires y to be passed, but the target y is None.")
@@ -255,14 +255,14 @@ class MultipleKernel(NamedKernels, Delegating, KernelEstimator):
         return X, y
 
     def _grams(self, kernels: list[Kernel], X: Data) -> list[Gram]:
-        """The operators of the kernels, as the estimator would hold that of one; they share the memory of "auto"."""
+        """The kernels' Gram operators, represented as the estimator would; they share the memory of "auto"."""
         needs = "factor" if self.estimator._needs(self.kernel_.domain.size(X)) == "factor" else "matrix"
         representation = as_representation(getattr(self.estimator, "gram", "auto"), needs)
         representation, rng = representation.shared(len(kernels)), generator_of(self.estimator)
         return [representation._build(kernel, X, rng) for kernel in kernels]
 
     def _near(self, kernels: list[Kernel], grams: list[Gram], X: Data) -> list[Gram]:
-        """The operators where constants are free: about the mean of X, if a kernel loses digits far from it."""
+        """The Gram operators for free constants: about the mean of X if a kernel loses digits far from its origin."""
         if all(kernel.about(X) is kernel for kernel in kernels):
             return grams
         origin = host(namespace(X).mean(X, axis=0))
@@ -273,14 +273,14 @@ class MultipleKernel(NamedKernels, Delegating, KernelEstimator):
 
     def _too_large(self, m: int, n: int) -> str:
         return (
-            f"{where(self)}: method = {self.method_!r} combines {m} matrices of {n} × {n} again and again, and needs "
-            f"them in memory ({8e-9 * m * n * n:.2g} GB). Give the estimator a low-rank representation "
-            "(gram='nystrom') or a larger budget (gram=mercer.gram.Auto(memory=...)), or use a method that reads them "
-            "once: 'alignf', or 'consensus' without y."
+            f"{where(self)}: method = {self.method_!r} combines {m} matrices of {n} × {n} repeatedly and needs them in "
+            f"memory ({8e-9 * m * n * n:.2g} GB). Give the estimator a low-rank representation (gram='nystrom') or a "
+            "larger budget (gram=mercer.gram.Auto(memory=...)), or use a method that reads them once: 'alignf', or "
+            "'consensus' without y."
         )
 
     def _inner_products(self, grams: list[Gram], target: Array, weight: Array) -> tuple[np.ndarray, np.ndarray | None]:
-        """⟨Kᵢ, Kⱼ⟩ of the kernels divided by their scales, and ⟨Kᵢ, YYᵀ⟩/‖YYᵀ‖ if there are targets."""
+        """⟨Kᵢ, Kⱼ⟩ of the scaled kernels and, if there are targets, ⟨Kᵢ, YYᵀ⟩/‖YYᵀ‖."""
         targets = []
         if target is not None:
             Y = target_columns(target, self._labelled(target))
@@ -289,8 +289,8 @@ class MultipleKernel(NamedKernels, Delegating, KernelEstimator):
             M = inner_products([*grams, *targets], weight, scales=[*self.scales_, *(1.0 for _ in targets)])
         if not np.isfinite(M).all():
             raise ValueError(
-                f"{where(self)}: the squares of kernel values are beyond the largest floating-point number; scale the "
-                "data to mean 0 and variance 1, or use normalize=True."
+                f"{where(self)}: the squares of kernel values overflow; scale the data to mean 0 and variance 1, or "
+                "use normalize=True."
             )
         m = len(grams)
         return M[:m, :m], None if target is None else M[:m, m] / (np.sqrt(M[m, m]) or 1.0)
@@ -316,12 +316,12 @@ class MultipleKernel(NamedKernels, Delegating, KernelEstimator):
             self.descent_ = blockwise(problem.forms, m, float(self.p), self.tol, self.max_iter or ROUNDS)
         self.n_iter_ = max(1, self.descent_.n_iter)
         if not self.descent_.converged:
-            left = f"the weights were left at a relative gap of {self.descent_.gap:.2g} (tol = {self.tol:g})"
+            left = f"the weights stopped at a relative duality gap of {self.descent_.gap:.2g} (tol = {self.tol:g})"
             advice = "Raise max_iter or tol, or lower the tolerance of the estimator."
             warn_early(self, left, self.descent_.status, advice)
         return self.descent_.weights
 
-    # ---- what the fitted estimator does
+    # ---- methods of the fitted estimator
 
     def report(self) -> str:
         """A table of the kernels: weight, alignment and scale."""
@@ -333,7 +333,7 @@ class MultipleKernel(NamedKernels, Delegating, KernelEstimator):
         return "\n".join(lines)
 
     def __getattr__(self, name: str) -> Any:
-        """What the fitted estimator has learned: `classes_`, `labels_`, `support_`, …"""
+        """Attributes of the fitted estimator: `classes_`, `labels_`, `support_`, …"""
         if name.endswith("_") and not name.startswith("_") and "estimator_" in vars(self):
             return getattr(self.estimator_, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -342,13 +342,13 @@ class MultipleKernel(NamedKernels, Delegating, KernelEstimator):
         """The estimator with the learned kernel."""
         return self.estimator_
 
-    predict = delegated("predict", "What the estimator predicts.")
+    predict = delegated("predict", "The predictions of the estimator.")
     decision_function = delegated("decision_function", "The decision function of the estimator.")
     predict_proba = delegated("predict_proba", "The probabilities of the estimator.")
-    predict_log_proba = delegated("predict_log_proba", "Their logarithms.")
-    score_samples = delegated("score_samples", "The scores of single samples.")
+    predict_log_proba = delegated("predict_log_proba", "The logarithms of the probabilities.")
+    score_samples = delegated("score_samples", "The score of each sample.")
     transform = delegated("transform", "The features of the estimator.")
-    inverse_transform = delegated("inverse_transform", "Back from features to samples, as the estimator does it.")
+    inverse_transform = delegated("inverse_transform", "Samples from features, by the estimator's inverse transform.")
 
     @inner_has("score")
     def score(self, X: Data, y: Array = None, sample_weight: Array = None) -> float:
@@ -359,12 +359,12 @@ class MultipleKernel(NamedKernels, Delegating, KernelEstimator):
 
     @inner_has("fit_transform")
     def fit_transform(self, X: Data, y: Array = None, sample_weight: Array = None) -> Any:
-        """The features of the sample itself."""
+        """Fit, and return the features of the training sample."""
         return self.fit(X, y, sample_weight).transform(X)
 
     @inner_has("fit_predict")
     def fit_predict(self, X: Data, y: Array = None, sample_weight: Array = None) -> Any:
-        """The labels of the sample itself."""
+        """Fit, and return the labels of the training sample."""
         fitted = self.fit(X, y, sample_weight).estimator_
         return fitted.labels_ if hasattr(fitted, "labels_") else fitted.predict(X)
 
@@ -376,7 +376,7 @@ class MultipleKernel(NamedKernels, Delegating, KernelEstimator):
 
     @inner_has("set_output")
     def set_output(self, *, transform: str | None = None) -> Self:
-        """The container of the features, as scikit-learn's "default", "pandas" or "polars"."""
+        """Set the container of the features, as in scikit-learn: "default", "pandas" or "polars"."""
         for estimator in [self.estimator, *([self.estimator_] if hasattr(self, "estimator_") else [])]:
             estimator.set_output(transform=transform)
         return self

@@ -1,4 +1,4 @@
-"""Kernel ridge regression and support vector classification of many tasks at once."""
+"""Multi-task kernel ridge regression and support vector classification."""
 
 from __future__ import annotations
 
@@ -33,45 +33,45 @@ from .svc import SVC
 
 @dataclass(eq=False, repr=False)
 class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
-    r"""Kernel ridge regression of many tasks, which learn from each other as far as they are alike.
+    r"""Multi-task kernel ridge regression, in which similar tasks share information.
 
     .. math:: \min_{f_1, \dots, f_T}\; \tfrac12 \sum_{(i, t)} w_i \big(y_{it} - f_t(x_i)\big)^2
               + \tfrac{\alpha}{2} \sum_{s, t} (B^{-1})_{st}\, \langle f_s, f_t \rangle_H
 
-    the kernel ridge regression of the kernel :math:`k(x, x')\, B_{st}` on pairs of a sample and a task. The matrix B
-    over the tasks says how much they have in common.
+    that is, kernel ridge regression with the kernel :math:`k(x, x')\, B_{st}` on pairs of a sample and a task. The
+    matrix B measures the similarity of the tasks.
 
     Parameters
     ----------
     alpha : float > 0, or {"auto", "loo", "marginal_likelihood"}
-        Weight of the penalty; larger is smoother. "loo" takes the one of `alphas` with the least error of
-        leave-one-out, in closed form. "marginal_likelihood", where B is learned, finds the variance of the noise with
-        it. "auto" is the one of them that the coupling allows.
+        Regularisation parameter; larger is smoother. "loo" minimises the leave-one-out error over `alphas`, in closed
+        form. "marginal_likelihood", for a learned B, estimates the noise variance jointly with B. "auto" is whichever
+        of the two the coupling allows.
     alphas : array of numbers > 0
-        What "loo" chooses from.
+        Candidate values of alpha for "loo".
     kernel : Kernel, name or expression
-        k. For an offset of the tasks add a constant (``"gaussian + 1"``), which is coupled and penalised as all else
-        is: standardise targets that are far from zero.
+        k. For task offsets add a constant (``"gaussian + 1"``). It is coupled and penalised like everything else, so
+        standardise targets that are far from zero.
     task : None, int, str or "pairs"
-        Where the task of a sample is found. None: the tasks are the columns of y, of shape (n, T), with NaN where a
-        target is missing. A column of X, by its index or its name in a DataFrame: a label of any type. "pairs": X is a
-        list of pairs (sample, task), or a pair of collections, for samples of any kind.
+        Location of the task labels. None: the tasks are the columns of y, of shape (n, T), with NaN for missing
+        targets. Index or DataFrame name of a column of X: labels of any type. "pairs": X is a list of pairs (sample,
+        task), or a pair of collections, for samples of any kind.
     coupling : "auto", float in [0, 1], "learned", array of shape (T, T), or Kernel on tasks
-        A number is the share σ that all tasks have in common, B_st = σ + (1 − σ)[s = t]: 0 is a fit of each task by
-        itself, 1 one fit to all samples. "auto" takes the share with the least error of leave-one-out, or 0 where that
-        is not better by a standard error of the difference. "learned" finds
-        B = WWᵀ + diag(v) by the marginal likelihood, so that tasks may be alike, unlike or opposite; W has no column
-        that Schwarz's criterion does not grant, and unrelated tasks stay apart. Or B itself, in the order of `tasks_`,
-        or a kernel on the labels (``Tasks.from_graph(…)``).
+        A number is the share σ common to all tasks, B_st = σ + (1 − σ)[s = t]: 0 fits each task separately, 1 pools all
+        samples. "auto" takes the share with the smallest leave-one-out error, or 0 if that is not better by one
+        standard error of the difference. "learned" fits B = WWᵀ + diag(v) by maximum marginal likelihood, which allows
+        positive and negative correlations; the Bayesian information criterion (BIC) selects the rank of W, so that
+        unrelated tasks stay independent. Or B itself, in the order of `tasks_`, or a kernel on the labels
+        (``Tasks.from_graph(…)``).
     rank : int >= 1
-        Columns of W at most. One is a function common to all tasks, each with a factor of its own; more allow for
+        Maximum number of columns of W. One is a function common to all tasks, each with its own factor; more allow for
         groups.
     gram : str or Representation
-        How the matrix of the samples is held or approximated: "auto", "dense", "lazy", ``Nystrom(rank=500)``, …
+        How the kernel matrix of the samples is stored or approximated: "auto", "dense", "lazy", ``Nystrom(rank=500)``…
     time_budget : float > 0, optional
-        Seconds after which "learned" takes the matrix that it has come to, with a warning. The fit comes on top.
+        Time limit in seconds for "learned"; on expiry the best matrix so far is used, with a warning. Excludes the fit.
     random_state : int, RandomState, Generator or None
-        For representations that draw.
+        Seed of randomised representations.
 
     Attributes
     ----------
@@ -80,13 +80,13 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
     task_matrix_, task_kernel_ : array of shape (T, T), Kernel
         B, and the kernel on labels.
     share_, alpha_ : float
-        What was given or chosen (`share_` where the coupling is one).
+        As given or chosen (`share_` only if the coupling is a share).
     errors_ : array of shape (n_shares, n_alphas)
-        The mean squared errors of leave-one-out, where there was something to choose.
+        Leave-one-out mean squared errors, if there were several candidates.
     learned_ : Coregionalisation
-        Of "learned": W and v, the likelihood, the slope that is left at B, and whether it converged.
+        For "learned": W and v, the likelihood, the remaining slope at B, and whether it converged.
     objective_history_ : list of float
-        Of "learned": minus the log-likelihood after each step, which never rises.
+        For "learned": the negative log-likelihood after each step, never increasing.
     dual_coef_ : array of shape (n_samples, T)
         a, of f_t = Σ aᵢₛ B_st k(·, xᵢ).
     function_ : Function
@@ -94,18 +94,20 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
     kernel_ : Kernel
         k with data-driven parameters filled in.
     n_features_in_ : int
-        Without the task.
+        Number of features, without the task.
 
     Notes
     -----
-    A new task at prediction has the common part alone: the share, or of another B the mean of the tasks' functions.
+    For a new task only the common part is predicted: that of the share, or with any other B the mean of the tasks'
+    functions.
 
-    Leave-one-out leaves out a sample with all its targets. The likelihood has local maxima; the better end of two
-    searches is kept, from half shared and from nearly separate tasks.
+    Leave-one-out omits a sample with all its targets. The likelihood has local maxima; of two searches, started from
+    half-shared and from nearly separate tasks, the better result is kept.
 
-    All targets observed: O(n³ + T³) for every B and α together, by the eigenvectors of K and B. Otherwise O(N³) a share
-    for N targets, for all α; learning takes O(N³) a step. A kernel of different parts in common and of its own,
-    σk₀ + (1 − σ)k₁[s = t], is `KernelRidge` with ``k0 @ Shared(1.0) * s + k1 @ Shared(0.0) * (1 - s)`` on pairs.
+    With all targets observed: O(n³ + T³) for all B and α together, by the eigenvectors of K and B. Otherwise, with N
+    targets, O(N³) per share, for all α; learning takes O(N³) per step. Different kernels for the common and the
+    task-specific part, σk₀ + (1 − σ)k₁[s = t]: use `KernelRidge` with
+    ``k0 @ Shared(1.0) * s + k1 @ Shared(0.0) * (1 - s)`` on pairs.
 
     References
     ----------
@@ -133,20 +135,20 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
     alphas: Any = ALPHAS
 
     def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
-        """Fit to samples X, with their tasks or with targets y of shape (n, T)."""
+        """Fit to samples X that include their tasks, or to targets y of shape (n, T)."""
         self._check_parameters()
         (X, labels), y = self._check_fit(X, y, multi_output=True, y_numeric=True)
         weight = self._check_weight(sample_weight, X)
         self._forget("errors_", "learned_", "objective_history_")
         if labels is not None and y.ndim == 2:
             raise ValueError(
-                f"{where(self)}: y has shape {y.shape}; with task = {self.task!r} it has one target for each sample."
+                f"{where(self)}: y has shape {y.shape}; task = {self.task!r} requires one target per sample."
             )
         if labels is None:
             self.tasks_ = np.arange(1 if y.ndim == 1 else y.shape[1])
         self.X_fit_, self._labels, self._target, self._weight = X, labels, y, weight
         self._unit = unit_of_squares(self, "y", y[~np.isnan(y)])
-        self._square = self._unit**2 if self._learns else 1.0  # that of alpha and B
+        self._square = self._unit**2 if self._learns else 1.0  # the unit of alpha and B
         gram = self._build(X)
         problem = self._problem(gram)
         if self._learns:
@@ -166,7 +168,7 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
             self._choose(problem)
         found = problem.solve(self.task_matrix_ / self._square, self.alpha_ / self._square)
         self.dual_coef_ = self._unit / self._square * found
-        # a factor may have been drawn, and is small; a whole matrix is computed again where it is asked for
+        # keep a factor, which is small and may be random; a full matrix is recomputed on demand
         self._factored = gram if "factor" in gram.provides else None
         self._expansion = gram.expansion(like(self.dual_coef_, gram.like))
         self.function_ = self._coupled(self.task_matrix_[:, 0] if y.ndim == 1 and labels is None else self.task_matrix_)
@@ -179,7 +181,7 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
         if is_one_of(self.alpha, ("loo",) if learned else ("marginal_likelihood",)):
             other = "marginal_likelihood" if learned else "loo"
             raise ValueError(
-                f"{where(self)}: alpha = {self.alpha!r} does not go with coupling = {self.coupling!r}; use {other!r}."
+                f"{where(self)}: alpha = {self.alpha!r} does not work with coupling = {self.coupling!r}; use {other!r}."
             )
 
     def _check_training(self, X: Data, y: Array, **options: Any) -> tuple[Points, Any]:
@@ -188,12 +190,12 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
             return super()._check_training(X, y, **options)
         missing = np.isnan(Y)
         if missing.all():
-            raise ValueError(f"{where(self)}: y holds NaN alone; give at least one target.")
+            raise ValueError(f"{where(self)}: all entries of y are NaN; give at least one target.")
         X, Y = super()._check_training(X, np.where(missing, 0.0, Y), **options)
         return X, np.where(missing, np.nan, Y)
 
     def _problem(self, gram: Gram) -> Rotated | Entries:
-        """That of the targets divided by their unit."""
+        """The problem with targets divided by their unit."""
         y, weight = self._target.astype(np.float64) / self._unit, self._weight
         if self._labels is not None:
             return Entries(gram, np.arange(len(y)), np.searchsorted(self.tasks_, self._labels), y, weight)
@@ -204,7 +206,7 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
         return Entries(gram, rows, tasks, Y[rows, tasks], None if weight is None else weight[rows])
 
     def _choose(self, problem: Rotated | Entries) -> None:
-        """The coupling and the strength with the least error of leave-one-out."""
+        """Choose the coupling and alpha with the smallest leave-one-out error."""
         kernels = self._couplings()
         alphas = check_grid(self, "alphas", self.alphas) if isinstance(self.alpha, str) else np.array([self.alpha])
         chosen, strengths = 0, np.zeros(len(kernels), dtype=np.int64)
@@ -217,12 +219,12 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
         self._couple(kernels[chosen])
 
     def _coupled(self, columns: np.ndarray) -> Function:
-        """The functions Σ aᵢₛ bₛ k(·, xᵢ), for each column b of values of the tasks' kernel."""
+        """The functions Σ aᵢₛ bₛ k(·, xᵢ), one for each column b of task-kernel values."""
         kernel, points, a = self._expansion
         return Function(kernel, points, a @ like(columns, a))
 
     def predict(self, X: Data) -> np.ndarray:
-        """The value of each sample's task, or with ``task=None`` of all, of shape (n, T)."""
+        """The value for each sample's task, or with ``task=None`` for all tasks, of shape (n, T)."""
         check_is_fitted(self)
         X, labels = self._check_new(X)
         if labels is None:
@@ -232,22 +234,22 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
         return np.take_along_axis(self._coupled(columns)(X), place.reshape(-1, 1), axis=1)[:, 0]
 
     def leave_one_out(self) -> np.ndarray:
-        """For each training sample the prediction of the fit without it and all its targets, in closed form.
+        """Leave-one-out predictions in closed form, each omitting a sample with all its targets.
 
-        B and alpha stay as they are. NaN where the target is missing.
+        B and alpha are kept fixed. Missing targets give NaN.
         """
         check_is_fitted(self)
         problem: Any = self._problem(self._build(self.X_fit_) if self._factored is None else self._factored)
         B, alpha = self.task_matrix_ / self._square, self.alpha_ / self._square
         values = self._unit * problem.left_out(B, np.array([alpha]))[..., 0]
-        if values.ndim < self._target.ndim:  # of the targets that are not missing
+        if values.ndim < self._target.ndim:  # one value per observed target
             return np.where(np.isnan(self._target), np.nan, TaskGram.spread(problem._gram(self.task_matrix_), values))
         return values.reshape(self._target.shape)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class MultitaskSVC(ClassifierMixin, TaskSearch):
-    r"""Support vector classification of many tasks, which learn from each other as far as they are alike.
+    r"""Multi-task support vector classification, in which similar tasks share information.
 
     .. math:: \min_{f_1, \dots, f_T}\; \tfrac12 \sum_{s, t} (B^{-1})_{st}\, \langle f_s, f_t \rangle_H
               + C \sum_{(i, t)} w_i \big(1 - y_{it} f_t(x_i)\big)_+
@@ -258,46 +260,46 @@ class MultitaskSVC(ClassifierMixin, TaskSearch):
     Parameters
     ----------
     C : float > 0
-        Weight of the errors; larger fits the training data more closely.
+        Regularisation parameter; larger fits the training data more closely.
     kernel : Kernel, name or expression
-        k. For an offset of the tasks add a constant (``"linear + 1"``), which is coupled as all else is.
+        k. For task offsets add a constant (``"linear + 1"``), which is coupled like everything else.
     task : None, int, str or "pairs"
-        Where the task of a sample is found: a column of X, by its index or its name in a DataFrame, or "pairs" for X as
-        a list of pairs (sample, task) or a pair of collections. With None and y of shape (n, T) of zeros and ones each
-        label is a task, of all samples; with None and one label a sample there is one task.
+        Location of the task labels: index or DataFrame name of a column of X, or "pairs" if X is a list of pairs
+        (sample, task) or a pair of collections. None: if y is an indicator matrix of shape (n, T), each of its columns
+        is a task for all samples; if y has one label per sample, there is a single task.
     coupling : "auto", float in [0, 1], "learned", array of shape (T, T), or Kernel on tasks
-        As in `MultitaskKernelRidge`. "auto" judges shares by their errors in cross-validation, on samples that are not
-        the only one of their class in their task. "learned" takes the matrix that has the largest likelihood for a
-        regression on the classes, scaled to a mean diagonal of 1; it wants several samples of a class in a task.
+        As in `MultitaskKernelRidge`. "auto" compares shares by their cross-validation error, ignoring samples that are
+        the only one of their class in their task. "learned" takes the matrix of maximum likelihood for a regression on
+        the classes, scaled to mean diagonal 1; it needs several samples per class and task.
     rank : int >= 1
-        Of the common part of a matrix that is learned, at most.
+        Maximum rank of the common part of a learned matrix.
     cv : int >= 2
-        Folds of "auto", to which the samples of each class in each task are dealt out.
+        Number of folds for "auto", stratified by class and task.
     class_weight, tol, cache_size, n_jobs
         As in `SVC`.
     time_budget : float > 0, optional
-        Seconds after which "auto" takes the best of the shares that it has judged and "learned" the matrix that it has
-        come to, with a warning; and those of the fit, which comes on top.
+        Time limit in seconds. On expiry "auto" takes the best share evaluated so far, and "learned" its current matrix,
+        with a warning. The final fit has the same limit again.
     gram : str or Representation
-        "auto" takes rows of the exact matrix; ``Nystrom(…)`` and the like approximate it.
+        "auto" uses rows of the exact matrix; ``Nystrom(…)`` and the like approximate it.
     random_state : int, RandomState or None
-        For the folds, the same each time if None, and for representations that draw.
+        Seed of the folds (fixed if None) and of randomised representations.
 
     Attributes
     ----------
     tasks_, task_matrix_, task_kernel_, share_, learned_, objective_history_, kernel_, n_features_in_
         As in `MultitaskKernelRidge`.
     scores_ : array of shape (n_shares,)
-        The accuracies of cross-validation, where there was something to choose.
+        Cross-validated accuracies, if there were several candidates.
     machine_ : SVC
         The machine on pairs of a sample and a task.
     classes_ : array
-        The labels; of an indicator matrix the numbers of its columns.
+        The labels; for an indicator matrix, its column indices.
 
     Notes
     -----
-    A new task at prediction has the common part alone: the share, or of another B the mean of the tasks' functions.
-    The cost is that of `SVC` on all pairs; "auto" adds ``8·cv`` fits on one kernel matrix.
+    New tasks are predicted as by `MultitaskKernelRidge`. The cost is that of `SVC` on all pairs; "auto" adds ``8·cv``
+    fits on one kernel matrix.
 
     References
     ----------
@@ -324,19 +326,18 @@ class MultitaskSVC(ClassifierMixin, TaskSearch):
     n_jobs: int | None = None
 
     def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
-        """Fit to samples X, with their tasks or with an indicator matrix y of shape (n, T)."""
+        """Fit to samples X that include their tasks, or to an indicator matrix y of shape (n, T)."""
         self._check_parameters()
         (X, labels), y = self._check_fit(X, y.toarray() if is_sparse(y) else y, multi_output=True)
         weight = self._check_weight(sample_weight, X)
         self._forget("scores_", "learned_", "objective_history_", "share_", "task_matrix_", "task_kernel_")
-        classes_of(self, y)  # raises where they have no order
+        classes_of(self, y)  # raises if the labels cannot be ordered
         self._many = type_of_target(y, input_name="y") == "multilabel-indicator"
         n = len(y)
         if self._many:
             if labels is not None:
                 raise ValueError(
-                    f"{where(self)}: y is an indicator matrix; with task = {self.task!r} it has one label for each "
-                    "sample."
+                    f"{where(self)}: y is an indicator matrix; task = {self.task!r} requires one label per sample."
                 )
             self.tasks_ = np.arange(y.shape[1])
             rows, labels, y = np.repeat(np.arange(n), y.shape[1]), np.tile(self.tasks_, n), np.asarray(y).ravel()
@@ -344,7 +345,7 @@ class MultitaskSVC(ClassifierMixin, TaskSearch):
             y, rows = column_or_1d(y, warn=True), np.arange(n)
         if labels is None:
             self.tasks_ = np.arange(1)
-            current().lift()  # the machine has the budget as its own
+            current().lift()  # the machine applies the time budget itself
             self.machine_ = self._machine(self.kernel_).fit(X, y, weight)
         else:
             tasks = np.searchsorted(self.tasks_, labels)
@@ -354,7 +355,7 @@ class MultitaskSVC(ClassifierMixin, TaskSearch):
         return self
 
     def _fit_entries(self, X: Data, rows: np.ndarray, tasks: np.ndarray, y: np.ndarray, weight: Array) -> None:
-        """The machine on pairs of a sample and a task."""
+        """Fit the machine on pairs of a sample and a task."""
         domain = self.kernel_.domain
         current().lift()  # the last fit has a budget of its own
         if domain.precomputed:
@@ -389,21 +390,21 @@ class MultitaskSVC(ClassifierMixin, TaskSearch):
         return X if labels is None else (X, labels)
 
     def decision_function(self, X: Data) -> np.ndarray:
-        """The values of `machine_`, or of an indicator matrix one for each label, of shape (n, T)."""
+        """The values of `machine_`, or for an indicator matrix one per label, of shape (n, T)."""
         check_is_fitted(self)
         if self._many:
             return self._labels(self._check_new(X)[0])
         return self.machine_.decision_function(self._points(X))
 
     def predict(self, X: Data) -> np.ndarray:
-        """The class of each sample in its task, or of an indicator matrix zeros and ones of shape (n, T)."""
+        """The class of each sample in its task, or for an indicator matrix zeros and ones of shape (n, T)."""
         check_is_fitted(self)
         if self._many:
             return self.decide(self.decision_function(X))
         return self.machine_.predict(self._points(X))
 
     def decide(self, values: np.ndarray) -> np.ndarray:
-        """What `predict` answers at points where `decision_function` has these values."""
+        """The predictions for given values of `decision_function`."""
         check_is_fitted(self)
         return (decision_array(self, values) >= 0).astype(np.int64) if self._many else self.machine_.decide(values)
 

@@ -1,4 +1,4 @@
-"""Learning from a stream: one sample, one step."""
+"""Online learning: one gradient step per sample."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from ..types import Array, Data
 from ._base import classes_of
 from ._loss import LossEstimator
 
-BLOCK = 1 << 20  # kernel values that are computed at once
-DIVERGED = 1e6  # times the steepest slope at f = 0: a slope that is not met where steps are short enough
+BLOCK = 1 << 20  # kernel values computed at once
+DIVERGED = 1e6  # times the steepest slope at f = 0: not reached unless the steps are too long
 
 
 @dataclass(eq=False, repr=False)
 class OnlineKernelMachine(LossEstimator):
-    r"""Stochastic gradient descent in the space of a kernel (NORMA), for any loss with a gradient.
+    r"""Stochastic gradient descent in a kernel's feature space (NORMA), for any loss with a gradient.
 
     .. math:: f_{t+1} = (1 - \eta_t \alpha)\, f_t - \eta_t\, \ell'\big(y_t, f_t(x_t)\big)\, k(\cdot, x_t), \qquad
               \eta_t = \eta_0\, t^{-p}
 
-    is the gradient step of :math:`\ell(y_t, f(x_t)) + (\alpha/2) \|f\|^2`, the objective of one sample, from f₁ = 0.
-    Old samples fade by the factor :math:`1 - \eta_t \alpha` a step, so that the oldest terms may be dropped when there
-    are more than `budget`.
+    with f₁ = 0: gradient steps on the one-sample objective :math:`\ell(y_t, f(x_t)) + (\alpha/2) \|f\|^2`. Old
+    coefficients decay by a factor :math:`1 - \eta_t \alpha` per step, so that the oldest terms can be dropped when
+    there are more than `budget`.
 
     Parameters
     ----------
@@ -42,53 +42,54 @@ class OnlineKernelMachine(LossEstimator):
         A name ("squared", "huber", "logistic", "hinge", "multinomial", "pinball(quantile=0.9)", …) or a Loss of
         `mercer.losses` that has a gradient and does not couple samples.
     kernel : str, Kernel or expression
-        Positive definite. Values that depend on data, as the median lengthscale, come from the first batch.
+        Positive definite. Data-driven parameters, such as the median lengthscale, are set by the first batch.
     alpha : float > 0
-        Weight of the penalty beside the loss of *one* sample; `KernelMachine` with n samples has n times this one.
-        Larger is smoother, and forgets faster.
+        Regularisation parameter, relative to the loss of *one* sample; for `KernelMachine` with n samples, use n times
+        this value. Larger is smoother, and forgets faster.
     eta0 : float > 0
-        The first step, at most 1/alpha. Larger learns faster and is noisier; for a loss with curvature at most c, steps
-        beyond 2/(c·k(x, x)) diverge, which is an error.
+        Initial step size, at most 1/alpha. Larger learns faster but is noisier; for a loss with curvature at most c,
+        steps beyond 2/(c·k(x, x)) diverge, which raises an error.
     power_t : float in [0, 1]
-        p: 0 keeps the step, which follows a changing target; 1/2 has the smallest regret; 1 with eta0 = 1/alpha
+        p: 0 keeps the step constant, to track a changing target; 1/2 has the smallest regret; 1 with eta0 = 1/alpha
         averages, and approaches a fixed target fastest.
     budget : int, optional
-        Terms at most; None keeps all, at O(t) a step.
+        Maximum number of terms; None keeps all, at a cost of O(t) per step.
     fit_intercept : bool
-        Whether an offset, which is not penalised, takes the same steps.
+        Whether to fit an unpenalised intercept by the same steps.
     time_budget : float > 0, optional
-        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
+        Time limit in seconds; on expiry the best fit so far is kept, with a warning, or if there is none an error is
+        raised.
 
     Attributes
     ----------
     function_ : Function
-        The present f, with its offset.
+        The current f, with its intercept.
     points_, dual_coef_ : collection, and array of shape (m,) or (m, n_classes)
-        Its terms, the oldest first.
+        Its terms, oldest first.
     intercept_ : float, or array of shape (n_classes,)
     t_ : int
-        Samples seen.
+        Number of samples seen.
     truncation_error_ : float, or array of shape (n_classes,)
-        A bound on the norm of all that was dropped, :math:`\sum_i |a_i| \sqrt{k(x_i, x_i)}` with faded coefficients: by
-        so much at most, times :math:`\sqrt{k(x, x)}`, the dropped terms would change f(x).
+        Bound on the norm of the dropped terms, :math:`\sum_i |a_i| \sqrt{k(x_i, x_i)}` with decayed coefficients. They
+        would change f(x) by at most this bound times :math:`\sqrt{k(x, x)}`.
     classes_ : array
-        The labels, for losses of labels.
+        The labels, for classification losses.
     loss_, kernel_
 
     See Also
     --------
-    KernelMachine : the minimum over all samples at once.
+    KernelMachine : the exact minimiser over all samples.
 
     Notes
     -----
-    A loss with slopes up to L has :math:`\|f_t\| \le U = L\kappa/\alpha`, κ² the largest k(x, x), and with a constant
-    step truncation loses at most :math:`(1 - \eta\alpha)^{budget}\, U`: choose budget·η·α ≥ 5 or so. With p = 1/2, and
-    neither truncation nor offset, the mean of the objectives along the stream, of any m samples in any order, exceeds
-    that of the best fixed function by at most :math:`(2U^2/\eta_0 + 4 \eta_0 L^2 \kappa^2)/\sqrt m`.
+    If the slopes of the loss are at most L, then :math:`\|f_t\| \le U = L\kappa/\alpha`, where κ² is the largest
+    k(x, x). With a constant step, truncation loses at most :math:`(1 - \eta\alpha)^{budget}\, U`: choose budget·η·α ≥ 5
+    or so. With p = 1/2, and no truncation or intercept, the mean objective along any stream of m samples exceeds that
+    of the best fixed function by at most :math:`(2U^2/\eta_0 + 4 \eta_0 L^2 \kappa^2)/\sqrt m`.
 
-    A batch is a sequence: ``partial_fit`` of many samples equals many calls, and only computes kernel values in larger
-    blocks. Between calls alpha, eta0, power_t and budget may change. A sample with slope 0 (a margin beyond that of the
-    hinge) leaves no term. Samples are taken in their order; shuffle data that are sorted.
+    Passing a batch to ``partial_fit`` equals passing its samples one by one, but computes kernel values in larger
+    blocks. alpha, eta0, power_t and budget may change between calls. A sample with slope 0 (beyond the margin of the
+    hinge) adds no term. Samples are processed in order; shuffle sorted data.
 
     References
     ----------
@@ -118,24 +119,26 @@ class OnlineKernelMachine(LossEstimator):
     # ---- the stream
 
     def fit(self, X: Data, y: Array) -> Self:
-        """One pass over samples X and targets y, from the beginning."""
+        """Fit from scratch in one pass over samples X and targets y."""
         self._check_parameters()
         X, y = self._check_fit(X, y, **self._target_options())
         self._start(X, classes_of(self, y)[0] if self._is_classifier() else None)
         return self._pass(X, self.kernel_.domain.centres(X), y)
 
     def partial_fit(self, X: Data, y: Array, classes: Any = None) -> Self:
-        """Go on with samples X and targets y; the first call of a classifier names all `classes`."""
+        """Continue with samples X and targets y; the first call of a classifier needs all `classes`."""
         self._check_parameters()
         if self._kernel(1).domain.precomputed:
-            raise TypeError(f"{where(self)}: a precomputed matrix is no stream; use fit, or a kernel on the samples.")
+            raise TypeError(
+                f"{where(self)}: partial_fit does not accept a precomputed matrix; use fit, or a kernel on the samples."
+            )
         if classes is not None and not self._is_classifier():
-            raise ValueError(f"{where(self)}: classes has no meaning for loss = {self.loss!r}; leave it out.")
+            raise ValueError(f"{where(self)}: classes does not apply to loss = {self.loss!r}; omit it.")
         if hasattr(self, "t_"):
             if self._given != (self.loss, self.kernel, self.fit_intercept):
                 raise ValueError(
-                    f"{where(self)}: loss, kernel or fit_intercept differ from those of the first call; a function of "
-                    "another kind cannot go on from this one. Use fit, or a clone."
+                    f"{where(self)}: loss, kernel or fit_intercept differ from those of the first call, and cannot "
+                    "change between calls of partial_fit. Use fit, or a clone."
                 )
             X, y = self._check_data(self.kernel_, X, y, reset=False, **self._target_options())
             X = self._check_new(X)
@@ -159,7 +162,7 @@ class OnlineKernelMachine(LossEstimator):
         return {"y_numeric": not self._is_classifier()}
 
     def _start(self, X: Data, classes: np.ndarray | None) -> None:
-        """f = 0, with one output or one for each class."""
+        """Set f = 0, with one output, or one per class."""
         loss = self.loss_ = self._loss()
         self._given = tuple(clone(value, safe=False) for value in (self.loss, self.kernel, self.fit_intercept))
         if loss.coupled or "gradient" not in loss.provides:
@@ -191,7 +194,7 @@ class OnlineKernelMachine(LossEstimator):
         self.truncation_error_: Any = np.zeros(shape)
 
     def _encode(self, y: Array) -> np.ndarray:
-        """Targets as the loss wants them."""
+        """Targets in the form the loss expects."""
         if not self._is_classifier():
             return np.asarray(host(y), dtype=np.float64)
         labels = host(y)
@@ -202,7 +205,7 @@ class OnlineKernelMachine(LossEstimator):
         return place if self.loss_.task == "multiclass" else np.where(place == 1, 1.0, -1.0)
 
     def _pass(self, X: Data, centres: Array, y: Array) -> Self:
-        """Take the samples one by one; `centres` are what f keeps of them."""
+        """Process the samples one by one; `centres` is the form in which f stores them."""
         self._require_numpy(X)
         y = self._encode(y)
         self.loss_.check(y)
@@ -210,17 +213,17 @@ class OnlineKernelMachine(LossEstimator):
         context.check()
         try:
             while start < n:
-                # of a block far longer than the budget, most values are of terms that are dropped before their turn
+                # in a block far longer than the budget, most terms are dropped before their values are used
                 size = min(1024, BLOCK // (len(self.dual_coef_) + 1) + 1)
                 size = size if self.budget is None else min(size, max(64, self.budget))
                 rows = slice(start, min(start + size, n))
-                with np.errstate(over="ignore", invalid="ignore"):  # _check_slopes says it better
+                with np.errstate(over="ignore", invalid="ignore"):  # _check_slopes gives a better error
                     self._advance(take(X, rows), take(centres, rows), y[rows])
                 start = rows.stop
                 if start < n and (status := context({"round": start})) is not None:
-                    warn_early(self, f"{start} of {n} samples were taken in", status)
+                    warn_early(self, f"{start} of {n} samples were processed", status)
                     break
-        finally:  # f is that of the terms also where a later block was refused
+        finally:  # keep f consistent with the terms even if a later block is refused
             points, coefficients = self.points_, self.dual_coef_
             if len(coefficients) == 0:
                 points, coefficients = take(centres, slice(0, 1)), np.zeros((1, *coefficients.shape[1:]))
@@ -230,7 +233,7 @@ class OnlineKernelMachine(LossEstimator):
         return self
 
     def _advance(self, X: Data, centres: Array, y: np.ndarray) -> None:
-        """The steps of one block, from one matrix of kernel values between it and all terms."""
+        """Take the steps of one block, using one matrix of kernel values between it and all terms."""
         old, size = len(self.dual_coef_), len(y)
         points = self.kernel_.domain.join([self.points_, centres]) if old else centres
         K = np.asarray(bind(self.kernel_, X, points).dense(), dtype=np.float64)
@@ -266,10 +269,10 @@ class OnlineKernelMachine(LossEstimator):
         self.intercept_, self.truncation_error_ = (v if v.ndim else float(v) for v in (b, error))
 
     def _check_slopes(self, y: np.ndarray, slopes: np.ndarray, lengths: np.ndarray) -> None:
-        """Raise where slopes grow as only those of too long steps do."""
+        """Raise if the slopes grow so large that the steps must be too long."""
         self._steepest = max(self._steepest, float(np.abs(self.loss_.gradient(y, np.zeros_like(slopes))).max()))
         if not np.all(np.abs(slopes) <= DIVERGED * self._steepest):
             raise ValueError(
-                f"{where(self)}: the stream diverges, and its last samples are not taken in. Lower eta0 = "
-                f"{self.eta0!r}: k(x, x) is up to {np.max(lengths) ** 2:.3g}."
+                f"{where(self)}: the steps diverge; the last samples are ignored. Lower eta0 = {self.eta0!r}: k(x, x) "
+                f"is up to {np.max(lengths) ** 2:.3g}."
             )

@@ -30,18 +30,18 @@ BY_PRODUCTS = ("auto", "arpack", "randomized", "krylov")
 
 
 def _streams(estimator: KernelPCA) -> bool:
-    """Whether landmarks fix the features of a representation, so that a stream can be summed up in them."""
+    """Whether landmarks fix the features of the representation, so that batches can be merged."""
     if as_representation(estimator.gram).streams:
         return True
     raise AttributeError(
-        f"{where(estimator)}: partial_fit needs features that the first batch fixes; gram = {estimator.gram!r} has "
-        "none. Use Nystrom or IncompleteCholesky."
+        f"{where(estimator)}: partial_fit needs features fixed by the first batch, which gram = {estimator.gram!r} "
+        "does not provide. Use Nystrom or IncompleteCholesky."
     )
 
 
 @dataclass(eq=False, repr=False)
 class KernelPCA(KernelTransformer):
-    r"""Kernel PCA: the directions in the kernel's space along which the sample varies most.
+    r"""Kernel PCA: the directions of largest variance of the sample in the feature space.
 
     .. math:: \max_{\|f_j\| = 1,\; f_j \perp f_1, \dots, f_{j-1}}\; \sum_i \langle f_j, \varphi(x_i) - \mu \rangle^2,
               \qquad \tilde K v_j = \lambda_j v_j, \quad
@@ -50,69 +50,70 @@ class KernelPCA(KernelTransformer):
     Parameters
     ----------
     n_components : int >= 1, optional
-        None keeps all directions of positive variance: none, where all samples are equal.
+        None keeps all directions of positive variance (no direction if all samples are equal).
     kernel : str, Kernel or callable
         scikit-learn's names, any registered name or expression, a Kernel, or a function of two samples.
     gamma, degree, coef0, kernel_params
         As in scikit-learn, for its names and callables; with a Kernel they are an error.
     alpha : float >= 0
-        Ridge of the learned map back to the data (`fit_inverse_transform`); larger is smoother.
+        Ridge parameter of the learned inverse map (`fit_inverse_transform`); larger is smoother.
     fit_inverse_transform : bool
-        Whether to learn `inverse_transform`, as in scikit-learn. `denoise` needs no such map.
+        Whether to learn `inverse_transform`, as in scikit-learn. `denoise` does not need it.
     eigen_solver : {"auto", "dense", "arpack", "randomized", "krylov", "factor"} or EigenSolver
-        "arpack" and "randomized", scikit-learn's names, stand for "krylov", which is exact to `tol`.
+        scikit-learn's names "arpack" and "randomized" mean "krylov", which is exact to `tol`.
     tol : float >= 0
-        Of the Krylov solver, relative to the largest eigenvalue; 0 is near the rounding of the data.
+        Tolerance of the Krylov solver, relative to the largest eigenvalue; 0 means close to machine precision.
     max_iter : int, optional
-        Its block products at most.
+        Maximum number of its block products.
     iterated_power, n_jobs
-        Accepted for scikit-learn's sake, and without effect here.
+        Accepted for compatibility with scikit-learn, and ignored.
     remove_zero_eig : bool
-        Whether to leave out directions without variance also where n_components is given.
+        Whether to drop directions of zero variance even if n_components is given.
     copy_X : bool
-        Whether to keep a copy of X where it is an array of floats. With False, changing X changes the components.
+        Whether to keep a copy of X if it is a float array. With False, changing X changes the components.
     random_state : int, RandomState, Generator or None
-        For the Krylov solver's start and for representations that draw.
+        Seed of the Krylov solver's start and of randomised representations.
     gram : str or Representation
-        How the kernel matrix is held or approximated. "auto" holds its upper half as far as 768 MiB go where few
-        components are wanted of more than 3,000 samples, and otherwise chooses as everywhere.
+        How the kernel matrix is stored or approximated. For few components of more than 3,000 samples, "auto" stores
+        its upper half if that fits in 768 MiB; otherwise it chooses as usual.
     time_budget : float > 0, optional
-        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
+        Time limit in seconds; on expiry the best fit so far is kept, with a warning, or if there is none an error is
+        raised.
 
     Attributes
     ----------
     eigenvalues_ : array of shape (n_components,)
         λ, of the centred kernel matrix, in descending order.
     eigenvectors_ : array of shape (n_samples, n_components)
-        v, orthonormal; not after `partial_fit`.
+        v, orthonormal; not available after `partial_fit`.
     explained_variance_, explained_variance_ratio_ : arrays
-        λ/(n − 1), and λ over the trace of the centred matrix.
+        λ/(n − 1), and λ divided by the trace of the centred matrix.
     total_variance_ : float
-        That trace over n − 1.
+        That trace, divided by n − 1.
     function_ : Function
-        The components f, of norm one, one per column.
+        The components f, of unit norm, one per column.
     mean_ : Function
-        μ, the mean of the sample in the space.
+        μ, the mean of the sample in feature space.
     offset_ : array
         ⟨f, μ⟩.
     dual_coef_, X_transformed_fit_ : arrays
-        The learned map back, with `fit_inverse_transform`.
+        The learned inverse map, with `fit_inverse_transform`.
     n_samples_seen_ : int
-        Of `fit`, or of all calls of `partial_fit`.
+        Number of samples in `fit`, or in all calls of `partial_fit`.
     gamma_ : float
-        The value that scikit-learn's names take for gamma.
+        The value of gamma for scikit-learn's kernel names.
     X_fit_, kernel_, gram_choice_, spectrum_
 
     Notes
     -----
-    Features of new points are ⟨f, φ(x) − μ⟩: centred by the training sample. Distances alone suffice, as k(x, x) does
-    not enter: ``kernel="precomputed"`` with −d²/2 is classical scaling, and places new points by their distances to the
-    old ones. The conversion to other software is in the guide: kernlab's eigenvalues are λ/n.
+    Features of new points are ⟨f, φ(x) − μ⟩, centred by the training sample. They do not involve k(x, x), so distances
+    suffice: ``kernel="precomputed"`` with −d²/2 is classical multidimensional scaling, and places new points by their
+    distances to the training samples. For conversion to other software see the guide; kernlab's eigenvalues are λ/n.
 
-    A kernel needs to be conditionally positive definite of order one only, as constants do not survive centring.
-    Directions of negative variance are refused where they are found; a kernel that is known to be indefinite warns.
+    As centring removes constants, the kernel need only be conditionally positive definite of order one. A kernel known
+    to be indefinite raises a warning; a direction of negative variance raises an error.
 
-    Dense O(n³); Krylov O(n²) a product, with the matrix held or not (`gram="lazy"`); low rank r O(nr²).
+    Cost: dense O(n³); Krylov O(n²) per product, with or without a stored matrix (`gram="lazy"`); rank r O(nr²).
 
     References
     ----------
@@ -161,7 +162,7 @@ class KernelPCA(KernelTransformer):
     # ---- fitting
 
     def fit(self, X: Data, y: Array = None) -> Self:
-        """Find the components of the sample X; y is ignored."""
+        """Compute the components of the sample X; y is ignored."""
         self._check_parameters()
         X, shift = self._without_skew(self._start(X))
         if self.fit_inverse_transform:
@@ -179,27 +180,27 @@ class KernelPCA(KernelTransformer):
         return self
 
     def fit_transform(self, X: Data, y: Array = None) -> Any:
-        """The features of the sample itself, √λ v."""
+        """Fit, and return the features √λ v of the training sample."""
         return self.fit(X)._own_features()
 
     def _own_features(self) -> Any:
         return self.eigenvectors_ * namespace(self.eigenvectors_).sqrt(self.eigenvalues_)[None, :]
 
     def _start(self, X: Data) -> Any:
-        """X checked, the kernel resolved on it, and what an earlier fit left behind forgotten."""
+        """Check X, resolve the kernel on it, and delete the attributes of an earlier fit."""
         self._forget("eigenvectors_", "spectrum_", "X_fit_", "X_transformed_fit_", "dual_coef_", "_moments")
         X = self._check_sample(X)
         dimension = self.kernel_.domain.dimension(X)
         self.gamma_ = 1.0 / (dimension or 1) if self.gamma is None else self.gamma
         claim = self.kernel_.definiteness_in(dimension)
         if claim.kind != "UNKNOWN" and not (claim.is_cpd and claim.order <= 1):
-            self._warn_indefinite(f"{claim}: its leading components are computed, but lie in no space")
+            self._warn_indefinite(f"{claim}: its leading components are computed, but do not lie in a feature space")
         return X
 
     def _without_skew(self, K: Array) -> tuple[Any, Any]:
-        """A precomputed matrix that constants of its rows and columns alone make asymmetric, without them.
+        """Remove an asymmetry of a precomputed matrix that is due only to row and column constants.
 
-        K = S + d1ᵀ − 1dᵀ has the centred matrix of the symmetric S; rows of new points then lack d.
+        K = S + d1ᵀ − 1dᵀ has the same centred matrix as the symmetric S; rows of new points do not include d.
         """
         if not self.kernel_.domain.precomputed or K.shape[0] != K.shape[1] or asymmetry(K) != "large":
             return K, None
@@ -208,7 +209,7 @@ class KernelPCA(KernelTransformer):
         d = xp.mean(skew, axis=1)
         left = xp.max(xp.abs(skew - d[:, None] + d[None, :]))
         if float(left) > 1e3 * float(xp.finfo(K.dtype).eps) * float(xp.max(xp.abs(K))):
-            return K, None  # which is refused
+            return K, None  # and K is refused later
         return K - skew, d
 
     def _needs(self, n: int) -> str:
@@ -226,11 +227,11 @@ class KernelPCA(KernelTransformer):
         check_eigen_solver(self, self.eigen_solver, SOLVERS)
 
     def _spectrum(self, gram: CenteredGram) -> Spectrum:
-        """The leading eigenpairs, with signs by the largest entry of each vector, as scikit-learn has them."""
+        """The leading eigenpairs."""
         limit = gram.factor().shape[1] if "factor" in gram.provides else gram.n
         if limit == 0:
             raise ValueError(
-                f"{where(self)}: the kernel {self.kernel_} is zero on all samples, and there is no component; choose "
+                f"{where(self)}: the kernel {self.kernel_} is zero on all samples, so there is no component; choose "
                 "another."
             )
         count = limit if self.n_components is None else min(self.n_components, limit)
@@ -250,9 +251,9 @@ class KernelPCA(KernelTransformer):
         self._keep_variance(gram.n, trace)
 
     def _positive(self, values: Array, V: Array, rounding: float) -> tuple[Any, Any]:
-        """Eigenvalues with those of rounding cut to 0, and left out where asked for.
+        """Set eigenvalues of rounding size to 0, and drop them on request.
 
-        Beside scikit-learn's rules, relative to the largest, stands `rounding`, what centring leaves of equal samples.
+        Besides scikit-learn's thresholds, relative to the largest, `rounding` is what centring leaves of equal samples.
         """
         xp = namespace(values)
         least = max((1e-12 if values.dtype == xp.float64 else 2e-7) * float(xp.max(values)), rounding)
@@ -269,25 +270,25 @@ class KernelPCA(KernelTransformer):
         self.total_variance_ = trace / freedom
 
     def _refuse_negative(self, values: np.ndarray, trace: float, rounding: float) -> None:
-        """Directions of negative variance exist in no space; those of rounding are cut to 0."""
+        """Refuse directions of negative variance, except for rounding."""
         size, tol = np.abs(values), 1e-5 if values.dtype == np.float64 else 5e-3
         if values.min() < -max(tol * size.max(), rounding) or trace < -max(tol * size.sum(), rounding):
             raise ValueError(
-                f"{where(self)}: the centred kernel matrix of {self.kernel_} has an eigenvalue {values.min():.3g} "
-                f"beside {values.max():.3g}, and trace {trace:.3g}: it is indefinite. Use a kernel that is "
-                f"(conditionally) positive definite. {REMEDIES}"
+                f"{where(self)}: the centred kernel matrix of {self.kernel_} has eigenvalues from {values.min():.3g} "
+                f"to {values.max():.3g}, and trace {trace:.3g}: it is indefinite. Use a kernel that is (conditionally) "
+                f"positive definite. {REMEDIES}"
             )
 
     # ---- streams
 
     @available_if(_streams)
     def partial_fit(self, X: Data, y: Array = None) -> Self:
-        r"""Go on with another batch; y is ignored.
+        r"""Update with another batch; y is ignored.
 
-        The first batch (or `fit`) chooses the landmarks, whose features φ then stand for every sample; count, mean and
-        scatter of the features are merged without loss, so that any batches of a sample give what `fit` gives on all of
-        it with these landmarks. Memory is O(r²) for r landmarks, however long the stream. Signs are such that the
-        largest coefficient of each component is positive.
+        The first batch (or `fit`) chooses the landmarks, which define the features of all samples. Count, mean and
+        scatter of the features are merged exactly: however a sample is split into batches, the result is that of `fit`
+        on all of it with these landmarks. Memory is O(r²) for r landmarks, whatever the number of samples. The largest
+        coefficient of each component is positive.
         """
         self._check_parameters()
         if self.fit_inverse_transform:
@@ -326,12 +327,13 @@ class KernelPCA(KernelTransformer):
         self._n_features_out, self.n_samples_seen_ = len(values), moments.n
         self._keep_variance(moments.n, trace)
 
-    # ---- the way back
+    # ---- inverse transform
 
     def _require_vectors(self, X: Data) -> None:
         if self.kernel_.domain.precomputed or not (is_array(X) or is_sparse(X)):
             raise ValueError(
-                f"{where(self)}: fit_inverse_transform = True needs samples that are vectors; {self.kernel_} has none."
+                f"{where(self)}: fit_inverse_transform = True needs samples that are vectors; those of {self.kernel_} "
+                "are not."
             )
         if is_sparse(X):
             raise NotImplementedError(
@@ -339,12 +341,12 @@ class KernelPCA(KernelTransformer):
             )
 
     def _learn_inverse(self, X: Data) -> None:
-        """Ridge regression of the samples on their features, with the kernel itself on the features."""
+        """Ridge regression of the samples on their features, with the same kernel."""
         Z = self._own_features()
         if Z.shape[1] == 0:
             raise ValueError(
-                f"{where(self)}: fit_inverse_transform = True needs a component, and the samples are all equal in the "
-                "space of the kernel; give samples that differ."
+                f"{where(self)}: fit_inverse_transform = True needs a component, but the samples are all equal in "
+                "feature space; give samples that differ."
             )
         gram = as_representation("auto").build(self.kernel_, Z)
         definite = self.kernel_.definiteness_in(int(Z.shape[1])).is_pd
@@ -357,7 +359,7 @@ class KernelPCA(KernelTransformer):
         if not hasattr(self, "dual_coef_"):
             raise NotFittedError(
                 f"{where(self)}: inverse_transform was not learned; set fit_inverse_transform=True and fit, or use "
-                "denoise, which needs no such map."
+                "denoise, which does not need it."
             )
         Z, known = Vectors().check(X, self), self.X_transformed_fit_
         if Z.shape[1] != known.shape[1]:
@@ -375,14 +377,14 @@ class KernelPCA(KernelTransformer):
         return Function(f.kernel, f.points, coefficients)
 
     def denoise(self, X: Data, preimage: Any = "auto") -> Any:
-        """Points whose images come near to the projections of those of X onto the components.
+        """Pre-images of the projections of X onto the components.
 
         Parameters
         ----------
         X : array of shape (n, n_features)
         preimage : str or PreImage
             A method of `mercer.preimage`: "auto", "fixed_point", "distance_based", "learned", "gradient", or an object;
-            its `find` on ``pca.project(X)`` also tells the distances in the space, and where it fell back.
+            its `find` on ``pca.project(X)`` also reports the distances in feature space, and any fallbacks.
         """
         X = self._check_new(X)
         Z = self.function_.values(X) - self.offset_
@@ -390,17 +392,17 @@ class KernelPCA(KernelTransformer):
         target = self._projection(Z)
         return as_preimage(preimage).find(target, X, norm=np.sqrt(np.maximum(square, 0.0))).points
 
-    # ---- what is left out
+    # ---- reconstruction error
 
     def reconstruction_error(self, X: Data, diagonal: Array = None) -> Any:
-        r"""‖φ(x) − μ‖² minus the squares of the features: what the components leave out of each point, in the space.
+        r"""Squared reconstruction error of each point in feature space: ‖φ(x) − μ‖² minus its squared features.
 
-        `diagonal` are the values k(x, x), needed for precomputed kernels, where the rows of new points lack them.
+        `diagonal` holds the values k(x, x), needed for precomputed kernels, whose rows do not contain them.
         """
         X = self._check_new(X)
         if diagonal is None and self.kernel_.domain.precomputed:
             raise ValueError(
-                f"{where(self)}: diagonal = None, but a precomputed kernel needs it: give k(x, x) of each x."
+                f"{where(self)}: diagonal = None, but a precomputed kernel needs it; give k(x, x) for each x."
             )
         mean = self.mean_(X)
         xp = namespace(mean)
@@ -416,7 +418,7 @@ class KernelPCA(KernelTransformer):
 
 @dataclass(frozen=True)
 class _Moments:
-    """Count, mean and scatter Σ (z − z̄)(z − z̄)ᵀ of vectors in double precision; sums are those of joined samples."""
+    """Count, mean and scatter Σ (z − z̄)(z − z̄)ᵀ of vectors in double precision; adding two merges their samples."""
 
     n: int
     mean: np.ndarray
@@ -435,10 +437,10 @@ class _Moments:
 
 
 def _trace(gram: CenteredGram) -> tuple[float, float, float]:
-    """The trace of K̃, and what rounding may add to it and to an eigenvalue.
+    """The trace of K̃, and bounds on the rounding errors of the trace and of an eigenvalue.
 
-    Means of n numbers are off by about √n units, and by the same amount for all samples: the trace suffers n times,
-    directions other than the constant one not at all. A factor loses digits of its own entries: the square in ZZᵀ.
+    Means of n numbers err by about √n units, by the same amount for all samples: this adds n times to the trace, and
+    nothing to directions other than the constant one. A factor rounds its own entries, hence by the square in ZZᵀ.
     """
     xp, n = gram.xp, gram.n
     unit = float(xp.finfo(gram.dtype).eps)
@@ -455,7 +457,7 @@ def _squares(Z: Array) -> float:
 
 
 def _signs(V: Array) -> Any:
-    """For each column the sign of its largest entry, which is how scikit-learn makes eigenvectors unique."""
+    """For each column the sign of its largest entry, by which scikit-learn makes eigenvectors unique."""
     values = host(V)
     largest = values[np.abs(values).argmax(axis=0), np.arange(values.shape[1])]
     return like(np.where(largest < 0, -1.0, 1.0), V)[None, :]

@@ -1,4 +1,4 @@
-"""Kernel partial least squares, for targets and for labels."""
+"""Kernel partial least squares, for regression and classification."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ from ._transformer import KernelTransformer
 
 @dataclass(frozen=True)
 class Components:
-    """Score functions, and what the targets have of them: these are near mean + scores · loadingsᵀ."""
+    """Score functions and loadings of the targets, which are approximated by mean + scores · loadingsᵀ."""
 
     gram: CenteredGram
-    coefficients: Any  # (n, p): of the score functions on the centred sample
-    scores: Any  # (n, p): their values at all samples, those of weight 0 too
+    coefficients: Any  # (n, p): coefficients of the score functions on the centred sample
+    scores: Any  # (n, p): their values at all samples, including those of weight 0
     loadings: Any  # (m, p)
     mean: Any  # (m,)
-    explained: np.ndarray  # (p,): the share of the targets' variance that each component explains
-    status: Status | None = None  # why there are fewer than asked for, if the context asked to end
+    explained: np.ndarray  # (p,): the fraction of the targets' variance explained by each component
+    status: Status | None = None  # why there are fewer than requested, if the context stopped the computation
 
     def up_to_each(self, rows: Index) -> np.ndarray:
-        """The fitted values at some samples with 1, …, p components, of shape (p, rows, m)."""
+        """Fitted values at some samples with 1, …, p components, of shape (p, rows, m)."""
         parts = host(self.scores)[rows].T[:, :, None] * host(self.loadings).T[:, None, :]
         return host(self.mean) + np.cumsum(parts, axis=0)
 
 
 def components(base: Gram, Y: Data, weight: Array, count: int) -> Components:
-    r"""Up to `count` components; fewer where nothing of the targets, or of the matrix, is left but rounding.
+    r"""Up to `count` components; fewer if the residual targets, or the deflated matrix, vanish up to rounding.
 
-    With D = W^{1/2}, K = DK̃D and E the targets centred, scaled by D and less what scores so far explain, the next
-    score is the leading eigenvector of (I − TTᵀ)K(I − TTᵀ)EEᵀ. As E is orthogonal to T, it is t ∝ (I − TTᵀ)KEv, with v
-    the leading eigenvector of the small matrix EᵀKE: one product with the matrix a component, and neither an
-    iteration nor a deflated matrix. The coefficients of t follow by the same orthogonalisation.
+    Let D = W^{1/2}, K = DK̃D, and E the residuals of the centred targets, scaled by D. The next score is the leading
+    eigenvector of (I − TTᵀ)K(I − TTᵀ)EEᵀ. As E is orthogonal to T, this is t ∝ (I − TTᵀ)KEv, with v the leading
+    eigenvector of the small matrix EᵀKE: one product with the matrix per component, without iterations or a deflated
+    matrix. The coefficients of t follow by the same orthogonalisation.
     """
     gram = CenteredGram(base, weight)
     xp = namespace(Y)
@@ -62,14 +62,14 @@ def components(base: Gram, Y: Data, weight: Array, count: int) -> Components:
     E = D * (Y - mean)
     size = float(xp.sum(E * E))
     floor = (gram.n * eps(Y)) ** 2 * float(xp.sum((D * Y) ** 2))
-    # centring leaves rounding relative to the matrix before it
+    # the rounding error of centring is relative to the uncentred matrix
     sizes = xp.maximum(xp.abs(base.diagonal()), xp.abs(gram.diagonal()))
-    root = math.ldexp(1.0, exponent(sizes) // 2)  # of the unit of the matrix, whose squares need not be floats
+    root = math.ldexp(1.0, exponent(sizes) // 2)  # root of the matrix's unit; its squares may overflow
     rounding = 20 * eps(Y) * float(xp.sum(weight * (sizes / root / root)))
     A, S, loadings, explained = Y[:, :0], Y[:, :0], Y[:0, :].T, list[tuple[float, float]]()
     T, status, context = S, None, current()
     context.check()
-    for _ in range(min(count, gram.n - 1)):  # centred samples have no more directions; what is left is rounding
+    for _ in range(min(count, gram.n - 1)):  # a centred sample has no more directions
         if float(xp.sum(E * E)) <= floor:
             break
         if explained and (status := context({"explained": explained})) is not None:
@@ -81,7 +81,7 @@ def components(base: Gram, Y: Data, weight: Array, count: int) -> Components:
         if float(values[-1]) <= rounding * float(xp.sum((E @ v) ** 2)):
             break
         s, a = P @ v, D * (E @ v)
-        for _ in range(2):  # once more, as rounding leaves a little of the others
+        for _ in range(2):  # twice, because of rounding
             along = xp.matrix_transpose(T) @ (D * s)
             s, a = s - S @ along, a - A @ along
         length = float(xp.sum((D * s) ** 2)) ** 0.5
@@ -89,7 +89,7 @@ def components(base: Gram, Y: Data, weight: Array, count: int) -> Components:
         q = xp.matrix_transpose(E) @ t
         E = E - t @ xp.matrix_transpose(q)
         T, S, A = (xp.concat([M, m], axis=1) for M, m in ((T, t), (S, s / length), (A, a / length)))
-        scale = length / float(values[-1]) ** 0.5  # such that the function has norm 1 before it is orthogonalised
+        scale = length / float(values[-1]) ** 0.5  # so that the function has norm 1 before orthogonalisation
         loadings = xp.concat([loadings, q / scale], axis=1)
         explained.append((float(xp.sum(q * q)) / size, scale))
     shares, scales = np.array(explained).reshape(-1, 2).T
@@ -99,7 +99,7 @@ def components(base: Gram, Y: Data, weight: Array, count: int) -> Components:
 
 @dataclass(eq=False, repr=False)
 class PartialLeastSquares(KernelTransformer):
-    """What the regressor and the classifier share: components of targets, and how many."""
+    """Base of the regressor and the classifier: fits the components and selects their number."""
 
     n_components: Any = 2
     kernel: KernelLike = "gaussian(lengthscale='median')"
@@ -117,7 +117,7 @@ class PartialLeastSquares(KernelTransformer):
         check_parameters(self, {"n_components": {**FROM_ONE, "besides": ("cv",)}, "max_components": FROM_ONE})
 
     def _fit_targets(self, X: Data, target: Array, weight: Array, y: Array) -> None:
-        """Components of targets of shape (n,) or (n, m)."""
+        """Fit the components for targets of shape (n,) or (n, m)."""
         self._forget("cv_errors_")
         self._require_definite(X, 1)
         n = self.kernel_.domain.size(X)
@@ -126,7 +126,7 @@ class PartialLeastSquares(KernelTransformer):
         base = self._build(X, constants=True)
         unit = power_of_two(target)
         if isinstance(self.n_components, str):
-            unit_of_squares(self, "y", target)  # of which the errors on held-out folds are
+            unit_of_squares(self, "y", target)  # the unit of the held-out errors
         Y = like(target / unit, base.like)
         Y, single = (Y[:, None], True) if Y.ndim == 1 else (Y, False)
         w = like(np.ones(n) if weight is None else weight, Y)
@@ -135,14 +135,14 @@ class PartialLeastSquares(KernelTransformer):
         reached = len(found.explained)
         if reached == 0:
             spread = host(namespace(Y).max(Y, axis=0) - namespace(Y).min(Y, axis=0))
-            flat = "y is constant" if not spread.any() else f"the kernel {self.kernel_} relates nothing in X to y"
-            raise ValueError(f"{where(self)}: {flat}, so that there is no component; are all samples equal?")
+            flat = "y is constant" if not spread.any() else f"X and y are unrelated under the kernel {self.kernel_}"
+            raise ValueError(f"{where(self)}: {flat}, so there is no component; are all samples equal?")
         if found.status is not None:
             warn_early(self, f"{reached} of {count} components were found", found.status)
         elif reached < count:
             warn(
-                f"{where(self)}: n_components = {count}, but after {reached} nothing is left of y, or nothing in X "
-                "that goes along with it; use fewer.",
+                f"{where(self)}: n_components = {count}, but nothing of y that X can explain is left after {reached}; "
+                "use fewer.",
             )
         self.n_components_, self.X_fit_ = reached, X
         self._keep(found.gram, found.coefficients)
@@ -153,18 +153,18 @@ class PartialLeastSquares(KernelTransformer):
         if not all(np.isfinite(host(values)).all() for values in (loadings, a, free)):
             raise ValueError(
                 f"{where(self)}: y is of size {unit:.0e}, and its slopes on the scores, or the coefficients of "
-                f"{self.kernel_}, are beyond the largest {Y.dtype} number; give y and the kernel values nearer to 1."
+                f"{self.kernel_}, overflow {Y.dtype}; scale y and the kernel values closer to 1."
             )
         self.scores_, self.y_loadings_, self.explained_variance_ratio_ = found.scores, loadings, found.explained
         a, free = (a[:, 0], free[:, 0]) if single else (a, free)
         self.prediction_ = Function(*found.gram.expansion(a), Polynomials(0), free)
 
     def _chosen_count(self, base: Gram, Y: Data, weight: Array, y: Array, unit: float) -> int:
-        """The number of components of least loss on held-out folds: one run for each fold, on one Gram operator."""
+        """The number of components with the least held-out loss: one run per fold, on one Gram operator."""
         n, w = base.n, host(weight)
         total, seen = np.zeros(self.max_components), 0.0
         for train, test in self._splits(n, host(y)):
-            # samples of weight zero take no part, and their values come with those of the others
+            # held-out samples get weight zero, so that their values come with those of the others
             inside = like(w * np.bincount(train, minlength=n), weight)
             found = components(base, Y, inside, self.max_components)
             if found.status is not None:
@@ -188,73 +188,73 @@ class PartialLeastSquares(KernelTransformer):
         return folds(self, cv, n, y, labels)
 
     def _losses(self, target: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """The loss of values of shape (p, rows, m), of shape (p, rows)."""
+        """Losses of shape (p, rows), for values of shape (p, rows, m)."""
         return np.mean((values - target) ** 2, axis=2)
 
 
 class KernelPLS(MultiOutputMixin, RegressorMixin, PartialLeastSquares):
-    r"""Kernel partial least squares: regression on the few functions that vary most together with the targets.
+    r"""Kernel partial least squares: regression on a few functions of maximal covariance with the targets.
 
     .. math:: \max_{\|f_j\| = 1,\, \|v_j\| = 1}\; \sum_i w_i\, \big\langle f_j, \varphi_j(x_i) \big\rangle\,
               v_j^\top \big(y_i - \hat y_i^{(j-1)}\big)
 
-    with :math:`\varphi_1` the centred sample in the kernel's space, :math:`\varphi_{j+1}` what the scores of the first
-    j components leave of it, and :math:`\hat y^{(j)}` the least-squares fit on these scores, which are uncorrelated.
+    where :math:`\varphi_1` is the centred feature map, :math:`\varphi_{j+1}` its residual after regression on the first
+    j scores, and :math:`\hat y^{(j)}` the least-squares fit on these scores, which are uncorrelated.
 
     Parameters
     ----------
     n_components : int >= 1 or "cv"
-        How many functions; more follow the sample more closely. "cv" takes the number, up to `max_components`, of least
-        squared error on held-out folds, by one run for each fold.
+        Number of components; more fit the sample more closely. "cv" takes the number, up to `max_components`, with the
+        smallest squared error on held-out folds, in one run per fold.
     kernel : str, Kernel or callable
         Positive definite, or conditionally so of order 1.
     max_components : int >= 1
-        The most that "cv" tries.
+        Largest number tried by "cv".
     cv : int, splitter or list of (train, test)
-        Its folds; a number stands for shuffled ones.
+        Folds for "cv"; an integer means that many shuffled folds.
     gram : str or Representation
-        How the kernel matrix is held or approximated.
+        How the kernel matrix is stored or approximated.
     random_state : int, RandomState, Generator or None
-        For representations that draw, and for folds; these are the same each time if it is None.
+        Seed of randomised representations and of the folds, which are fixed if it is None.
     time_budget : float > 0, optional
-        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
+        Time limit in seconds; on expiry the best fit so far is kept, with a warning, or if there is none an error is
+        raised.
 
     Attributes
     ----------
     n_components_ : int
-        How many there are: fewer than asked for if nothing is left to explain.
+        Number of components; less than requested if nothing is left to explain.
     function_ : Function
-        The score functions, one per column; the first has norm 1. Their signs are such that of the targets the one that
-        goes most along with them rises.
+        The score functions, one per column; the first has norm 1. Each increases with the target to which it is most
+        related.
     offset_ : array of shape (n_components,)
         Their means, which `transform` subtracts.
     scores_ : array of shape (n_samples, n_components)
-        The features of the sample, orthogonal in the weights.
+        The scores of the sample, orthogonal under the weights.
     y_loadings_ : array of shape (n_targets, n_components)
         The slopes of the targets on the scores.
     prediction_ : Function
-        The fitted function, with its intercept; an output for each target.
+        The fitted function, with its intercept; one output per target.
     explained_variance_ratio_ : array of shape (n_components,)
-        The share of the targets' variance that each component explains on the sample.
+        Fraction of the targets' variance explained by each component on the sample.
     cv_errors_ : array of shape (max_components,)
-        With "cv": the mean squared error of each number of components.
+        With "cv": mean squared error for each number of components.
     kernel_, X_fit_, gram_choice_
         As in `KernelRidge`.
 
     Notes
     -----
-    With the linear kernel scores, loadings and predictions are those of scikit-learn's ``PLSRegression(scale=False)``.
-    The iteration of the first reference is a power iteration for the eigenproblem that is solved here: in its terms
-    :math:`t \propto \tilde K_j Y_j v` with v the leading eigenvector of :math:`Y_j^\top \tilde K_j Y_j`. Scores there
+    With the linear kernel, scores, loadings and predictions are those of scikit-learn's ``PLSRegression(scale=False)``.
+    The first reference solves the same eigenproblem by power iteration: in its notation,
+    :math:`t \propto \tilde K_j Y_j v` with v the leading eigenvector of :math:`Y_j^\top \tilde K_j Y_j`, and its scores
     have length 1.
 
-    One product of the matrix with as many columns as there are targets for each component, O(n²m), or O(nmr) for low
-    rank; ``gram="lazy"`` holds no matrix. "cv" does this for each fold on one Gram operator.
+    Each component costs one product of the matrix with m columns, one per target: O(n²m), or O(nmr) for rank r.
+    ``gram="lazy"`` stores no matrix. "cv" repeats this for each fold on one Gram operator.
 
-    Scores depend on y, so that the fit is no linear smoother: leave-one-out has no closed form (``cv=LeaveOneOut()``
-    runs n fits), and p components use more than p + 1 degrees of freedom as a rule. For one target the scores span the
-    Krylov space :math:`\tilde K y, \dots, \tilde K^p y`: the fit is that of p steps of conjugate gradients for least
-    squares.
+    Scores depend on y, so the fit is not a linear smoother: leave-one-out has no closed form (``cv=LeaveOneOut()`` runs
+    n fits), and p components usually use more than p + 1 degrees of freedom. For one target the scores span the Krylov
+    space :math:`\tilde K y, \dots, \tilde K^p y`: the fit equals p steps of conjugate gradients for least squares.
 
     References
     ----------
@@ -291,30 +291,30 @@ class KernelPLS(MultiOutputMixin, RegressorMixin, PartialLeastSquares):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class KernelPLSClassifier(ClassifierMixin, PartialLeastSquares):
-    r"""Kernel partial least squares on labels: discriminant analysis by a few functions that go along with the classes.
+    r"""Kernel PLS discriminant analysis: classification by a few functions of maximal covariance with the classes.
 
     .. math:: \max_{\|f_j\| = 1,\, \|v_j\| = 1}\; \sum_i w_i\, \big\langle f_j, \varphi_j(x_i) \big\rangle\,
               v_j^\top \big(t_i - \hat t_i^{(j-1)}\big), \qquad t_i = \pm 1 \;\text{or}\; e_{y_i}
 
-    This is `KernelPLS` with targets t that stand for the labels: ±1 for two classes, for more the indicators e of the
-    classes. The sign of the fitted function decides, or the largest of the fitted functions.
+    This is `KernelPLS` with targets t that encode the labels: ±1 for two classes, class indicators e for more. The
+    prediction is given by the sign of the fitted function, or by the largest of several.
 
     Parameters
     ----------
     n_components : int >= 1 or "cv"
-        How many functions; more follow the sample more closely. "cv" takes the number, up to `max_components`, with
-        fewest errors on held-out folds, and of several the smallest.
+        Number of components; more fit the sample more closely. "cv" takes the number, up to `max_components`, with the
+        fewest errors on held-out folds, and the smallest such number in a tie.
     class_weight : dict, "balanced" or None
-        Factors on the weights of the samples of each class; "balanced" makes the classes weigh the same in total.
+        Factors on the sample weights of each class; "balanced" gives all classes the same total weight.
     kernel, max_components, cv, gram, random_state, time_budget
-        As in `KernelPLS`; folds keep the shares of the classes.
+        As in `KernelPLS`; folds are stratified.
 
     Attributes
     ----------
     classes_, class_weight_ : array
         The labels, and their factors.
     cv_errors_ : array of shape (max_components,)
-        With "cv": the share of wrong labels for each number of components.
+        With "cv": misclassification rate for each number of components.
     function_, offset_, scores_, y_loadings_, prediction_, explained_variance_ratio_, n_components_, kernel_, X_fit_
         As in `KernelPLS`.
 

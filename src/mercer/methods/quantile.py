@@ -21,7 +21,7 @@ from .machine import Machine
 
 @dataclass(eq=False, repr=False)
 class LevelMethod(RegressorMixin, Machine):
-    """One function for each of several levels, apart or in order."""
+    """Base of regression with one function per level, fitted separately or without crossing."""
 
     or_points = ("non_crossing",)
     level_name: ClassVar[str]
@@ -39,12 +39,12 @@ class LevelMethod(RegressorMixin, Machine):
     random_state: RandomState = None
 
     def _at(self, level: float) -> Loss:
-        """The loss of a level."""
+        """The loss for a level."""
         raise NotImplementedError
 
     @property
     def loss(self) -> str:
-        """For messages."""
+        """The name of the loss in messages."""
         return type(self._at(0.5)).__name__.lower()
 
     def _loss(self) -> Loss:
@@ -58,7 +58,7 @@ class LevelMethod(RegressorMixin, Machine):
         if not np.all((levels > 0) & (levels < 1)):
             raise ValueError(f"{where(self)}: {name} = {given!r} must lie in (0, 1).")
         if self._ordered() and np.any(np.diff(np.atleast_1d(levels)) <= 0):
-            raise ValueError(f"{where(self)}: {name} = {given!r} must increase where they may not cross.")
+            raise ValueError(f"{where(self)}: {name} = {given!r} must increase if non_crossing is set.")
         return levels
 
     def _is_plain(self) -> bool:
@@ -66,7 +66,7 @@ class LevelMethod(RegressorMixin, Machine):
 
     @property
     def fitted_loss(self) -> Any:
-        """The loss of the level; of several levels a function, the mean of their losses."""
+        """The loss of the level; for several levels, a function giving their mean loss."""
         levels = self._levels()
         if levels.ndim == 0:
             return self._at(float(levels))
@@ -81,7 +81,7 @@ class LevelMethod(RegressorMixin, Machine):
         return bool(self.non_crossing) if isinstance(self.non_crossing, (bool, np.bool_)) else True
 
     def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
-        """Fit to samples X and numbers y."""
+        """Fit to samples X and targets y."""
         levels = self._levels()
         losses = [self._at(float(level)) for level in np.atleast_1d(levels)]
         problem, basis = self._problem(X, y, sample_weight)
@@ -103,7 +103,7 @@ class LevelMethod(RegressorMixin, Machine):
         return solutions
 
     def _with_points(self, problem: FitProblem, basis: Any) -> FitProblem:
-        """The problem with the further points of `non_crossing`, which have no targets."""
+        """The problem extended by the points of `non_crossing`, which have no targets."""
         if isinstance(self.non_crossing, (bool, np.bool_)):
             return problem
         domain = self.kernel_.domain
@@ -120,14 +120,14 @@ class LevelMethod(RegressorMixin, Machine):
         )
 
     def predict(self, X: Data) -> np.ndarray:
-        """Values of shape (n,), or (n, n_levels) where a list of levels was given."""
+        """Predictions of shape (n,), or (n, n_levels) for a list of levels."""
         return self.values(X)
 
     def score(self, X: Data, y: Array, sample_weight: Array = None) -> float:
-        """1 − loss / loss of the best constant, the mean over the levels: 1 is perfect, 0 no better than a constant.
+        """1 − loss / loss of the best constant, averaged over levels: 1 is perfect, 0 no better than a constant.
 
         The constant is the quantile (expectile) of y itself (Koenker, Machado, *Goodness of fit and related inference
-        processes for quantile regression*, 1999). Where a constant is perfect, any other function has the score 0.
+        processes for quantile regression*, 1999). If a constant is perfect, any other function scores 0.
         """
         y = np.asarray(host(y), dtype=np.float64)
         w = np.ones(len(y)) if sample_weight is None else np.asarray(host(sample_weight), dtype=np.float64)
@@ -145,7 +145,7 @@ class LevelMethod(RegressorMixin, Machine):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class KernelQuantileRegression(LevelMethod):
-    r"""Kernel quantile regression: the value that y stays below with probability τ, given x.
+    r"""Kernel quantile regression: the conditional τ-quantile of y given x.
 
     .. math:: \min_{f \in H,\, c}\; \sum_i w_i \max\{\tau r_i, (\tau - 1) r_i\} + \tfrac{\alpha}{2} \|f\|_H^2,
               \qquad r_i = y_i - f(x_i) - c
@@ -156,20 +156,20 @@ class KernelQuantileRegression(LevelMethod):
     quantiles : float in (0, 1), or list of them
         The level τ, or several.
     alpha : float > 0
-        Weight of the penalty; larger is smoother. kernlab's C is 1/alpha.
+        Regularisation parameter; larger is smoother. kernlab's C is 1/alpha.
     free : None, int, list of functions, or basis
         Unpenalised part; 0 is the intercept.
     non_crossing : bool or collection of points
-        Whether several levels are fitted together, with :math:`f_\tau \le f_{\tau'}` for τ < τ' at the samples, and at
-        the further points that are given, instead of each on its own. Fitted apart, they may cross where data are few.
+        Whether to fit several levels jointly, with :math:`f_\tau \le f_{\tau'}` for τ < τ' at the samples and at any
+        further points given. Levels fitted separately may cross where data are sparse.
     gram : str or Representation
-        How the kernel matrix is held or approximated.
+        How the kernel matrix is stored or approximated.
     solver : {"auto", "working_set", "interior_point", "admm"}
-        For levels apart, as in `KernelMachine`: "working_set" with an intercept or no free part, else "interior_point",
-        which also serves a tiny alpha better.
+        For levels fitted separately, as in `KernelMachine`. "auto" is "working_set" with an intercept or no free part,
+        otherwise "interior_point", which is also better for a tiny alpha.
     tol : float > 0
-        The relative duality gap; of the working set the criterion of the support vector machines, in units of the
-        interquartile range of y, and at least 1e-3 for data in single precision.
+        Relative duality gap; for "working_set" the stopping criterion of the support vector machines, in units of the
+        interquartile range of y, and at least 1e-3 for single-precision data.
     max_iter, time_budget, random_state
         As in `KernelMachine`.
 
@@ -178,19 +178,19 @@ class KernelQuantileRegression(LevelMethod):
     function_ : Function
         f + c, with one column per level if a list was given.
     dual_coef_, free_coef_ : array
-        a and c, with a column per level; with further points for the order, a has their coefficients last.
+        a and c, with a column per level; the coefficients of any `non_crossing` points come last in a.
     solution_ : FitSolution, or list of them
-        Objective and duality gap; of levels in order each holds the gap of all together.
+        Objective and duality gap; for non-crossing levels, each holds the joint gap.
     kernel_, n_iter_, gram_choice_
 
     Notes
     -----
-    With an intercept at most nτ residuals are negative and at most n(1 − τ) positive; the others, as many as there are
-    coefficients within their bounds, are zero.
+    With an intercept, at most nτ residuals are negative and at most n(1 − τ) positive; the others, one for each
+    coefficient strictly within its bounds, are zero.
 
-    In order, the problem is solved by an interior-point method: O(q(n + r)·r²) a step for q levels, n points and
-    rank r. The order holds at the points, not between them; where functions come close between samples, give points
-    there. Then f may be an expansion on them too.
+    Non-crossing levels are fitted by an interior-point method, in O(q(n + r)·r²) per step for q levels, n points and
+    rank r. The order holds at the points only; where functions come close between samples, pass points there, which
+    then also become expansion points of f.
 
     References
     ----------
@@ -227,8 +227,8 @@ class KernelExpectileRegression(LevelMethod):
     .. math:: \min_{f \in H,\, c}\; \sum_i w_i |\tau - [r_i \le 0]|\, r_i^2 + \tfrac{\alpha}{2} \|f\|_H^2,
               \qquad r_i = y_i - f(x_i) - c
 
-    An expectile is to the mean what a quantile is to the median: τ = ½ is kernel ridge regression. It feels how far
-    the values beyond it lie, and not only how many they are.
+    Expectiles generalise the mean as quantiles generalise the median: τ = ½ is kernel ridge regression. Unlike a
+    quantile, an expectile depends on the distances of the values beyond it, not only on their number.
 
     Parameters
     ----------
@@ -236,15 +236,15 @@ class KernelExpectileRegression(LevelMethod):
     expectiles : float in (0, 1), or list of them
         The level τ, or several.
     alpha : float > 0
-        Weight of the penalty; larger is smoother.
+        Regularisation parameter; larger is smoother.
     free : None, int, list of functions, or basis
         Unpenalised part; 0 is the intercept.
     non_crossing : bool or collection of points
         As in `KernelQuantileRegression`.
     gram : str or Representation
-        How the kernel matrix is held or approximated.
+        How the kernel matrix is stored or approximated.
     solver : {"auto", "newton", "newton_cg", "lbfgs", "interior_point", "admm", "working_set"}
-        As in `KernelMachine`, for levels apart.
+        As in `KernelMachine`, for levels fitted separately.
     tol, max_iter, time_budget, random_state
         As in `KernelMachine`.
 
@@ -276,7 +276,7 @@ class KernelExpectileRegression(LevelMethod):
 
     def _constant(self, y: np.ndarray, w: np.ndarray, level: float) -> np.ndarray:
         c = np.average(y, weights=w)
-        for _ in range(100):  # reweighted means, which end at the expectile once the signs no longer change
+        for _ in range(100):  # reweighted means converge to the expectile once the signs no longer change
             sides = w * np.where(y > c, level, 1 - level)
             before, c = c, np.average(y, weights=sides)
             if c == before:

@@ -1,4 +1,4 @@
-"""Manifold ranking: what else belongs to these samples?"""
+"""Manifold ranking: retrieval of samples related to a query."""
 
 from __future__ import annotations
 
@@ -21,53 +21,54 @@ from ._base import KernelEstimator, require_fitted, validated
 
 @dataclass(eq=False, repr=False)
 class ManifoldRanking(KernelEstimator):
-    r"""Scores that spread from some samples along the data: the ranking of all others by how near they are on the way.
+    r"""Manifold ranking: scores spread from query samples along the data and rank all others by their proximity.
 
     .. math:: f = \sum_{t \ge 0} (\alpha S)^t y = (I - \alpha S)^{-1} y, \qquad S = D^{-1/2} A D^{-1/2}
 
-    with A the affinities of different samples, D their row sums, and y the queries: 1 for what is looked for, −1 for
-    what is not, 0 elsewhere.
+    where A holds the affinities between distinct samples, D its row sums, and y the queries: 1 for positive examples,
+    −1 for negative ones, 0 elsewhere.
 
     Parameters
     ----------
     kernel : Kernel, name, expression or callable
         Affinities >= 0; "precomputed" for a matrix of them, dense or sparse.
     alpha : float in [0, 1)
-        How far scores spread: each step along a link is worth α of what came to it. Near 1, the whole part of the graph
-        counts; 0 leaves the queries alone.
+        How far scores spread: each step along a link multiplies them by α. Near 1, a score reaches the whole connected
+        component; with 0, only the queries have scores.
     graph : int >= 1, "connected" or None
-        Which affinities count. A number: those of two samples of which one is among the nearest neighbours of the
-        other, in the kernel's metric. "connected": those of the nearest pairs, up to the first at which every sample
-        can be reached (kernlab's ``edgegraph``). None: all, or all that a sparse matrix holds.
+        Which affinities to use. k: those of pairs in which one sample is among the k nearest neighbours of the other,
+        in the kernel's metric. "connected": those of the closest pairs, up to the distance at which the graph becomes
+        connected (kernlab's ``edgegraph``). None: all, or all entries of a sparse matrix.
     max_iter : int >= 1, optional
-        Terms of the sum after the first (kernlab's ``iterations``). None gives its limit, by conjugate gradients.
+        Number of terms of the sum after the first (kernlab's ``iterations``). None computes the limit, by conjugate
+        gradients.
     tol : float > 0
         Residual of the limit, relative to y.
     gram : str or Representation
-        How the matrix of all affinities is held or approximated, where ``graph=None``.
+        How the full affinity matrix is stored or approximated if ``graph=None``.
     random_state, time_budget
         As in `KernelRidge`.
 
     Attributes
     ----------
     scores_ : array of shape (n_samples,) or (n_samples, n_queries)
-        f, where `fit` was given y.
+        f, if `fit` was given y.
     ranks_ : array of the same shape
-        1 for the highest score among samples that are no queries; 0 for the queries.
+        1 for the highest score among samples that are not queries; 0 for the queries.
     affinity_matrix_ : sparse array
-        A, where it is a graph.
+        A, if it is a graph.
     solution_ : LinearSolution
         Residual and iterations of `scores_`.
     kernel_, gram_choice_
 
     Notes
     -----
-    Products are all that is needed: of O(n·graph) with a graph of neighbours, which is found by rows of kernel values
-    and without a matrix of all pairs; O(n²) with all affinities, held or not. About :math:`12 / \sqrt{1 - \alpha}`
-    products reach the default `tol`. Parts of a graph without link to a query have scores of 0.
+    The cost is that of matrix products: O(n·graph) each with a neighbour graph, which is built from rows of kernel
+    values without the full matrix; O(n²) with all affinities, stored or not. About :math:`12 / \sqrt{1 - \alpha}`
+    products reach the default `tol`. Connected components without a query have score 0.
 
-    kernlab's scores, for one query q, are :math:`f / (\alpha f_q)`, with the same ranks. A new point is scored as if it
-    were a sample that changes no other: :math:`f(x) = \alpha \sum_j a(x, x_j) f_j / \sqrt{d(x) d_j}`.
+    kernlab's scores for one query q are :math:`f / (\alpha f_q)`, with the same ranks. A new point is scored as a
+    sample that does not affect the others: :math:`f(x) = \alpha \sum_j a(x, x_j) f_j / \sqrt{d(x) d_j}`.
 
     References
     ----------
@@ -96,7 +97,7 @@ class ManifoldRanking(KernelEstimator):
     time_budget: float | None = None
 
     def fit(self, X: Data, y: Array = None) -> Self:
-        """Link the samples X, or take a matrix of affinities; with queries y (n,) or (n, n_queries), score all."""
+        """Build the graph of samples X (or of an affinity matrix X); score queries y (n,) or (n, n_queries), if any."""
         self._check_parameters()
         self._forget("scores_", "ranks_", "solution_", "affinity_matrix_", "_sample")
         given = self._kernel(1).domain.precomputed
@@ -124,7 +125,7 @@ class ManifoldRanking(KernelEstimator):
     def _check_parameters(self) -> None:
         check_parameters(self, {"alpha": SHARE, "max_iter": ONE_OR_NONE, "tol": POSITIVE})
         if self.alpha == 1:
-            raise ValueError(f"{where(self)}: alpha = 1 must be < 1, where the sum of all steps is finite.")
+            raise ValueError(f"{where(self)}: alpha = 1 must be < 1, or the sum over all steps diverges.")
         if self.graph is not None:
             check_rule(self, "graph", self.graph)
 
@@ -132,7 +133,8 @@ class ManifoldRanking(KernelEstimator):
         X = validated(self, X, accept_sparse="csr", dtype=np.float64)
         if self.graph is not None:
             raise ValueError(
-                f"{where(self)}: graph = {self.graph!r} chooses links, but X is sparse and a graph; give None."
+                f"{where(self)}: graph = {self.graph!r} does not apply to a sparse X, which is a graph itself; "
+                "use None."
             )
         self._refuse_negative(X.data)
         self.kernel_, self.dtype_ = self._kernel(1), X.dtype
@@ -162,9 +164,9 @@ class ManifoldRanking(KernelEstimator):
         return self._at_home(self._spread(self._check_queries(y)).coefficients)
 
     def retrieve(self, X: Data, k: int = 10) -> np.ndarray:
-        """For each query, a new point, the k samples of highest score, best first: indices of shape (n_queries, k).
+        """Indices of the k samples with the highest scores for each query point, best first: shape (n_queries, k).
 
-        Samples of equal score are in their own order, and so are all if a query has affinity to none.
+        Ties keep the order of the samples, as do all samples if a query has no affinity to any.
         """
         check_number(self, "k", k, at_least=1, integer=True)
         scale, cross = self._links_to(X)
@@ -173,10 +175,10 @@ class ManifoldRanking(KernelEstimator):
         return np.argsort(-F, axis=0, kind="stable")[:k].T
 
     def score_samples(self, X: Data) -> Any:
-        """f at new points; 0 without affinity to any sample. For a precomputed matrix give their rows."""
+        """f at new points; 0 if a point has no affinity to any sample. For a precomputed matrix pass their rows."""
         require_fitted(self)
         if not hasattr(self, "scores_"):
-            raise ValueError(f"{where(self)}: fit was called without y, so that there are no scores; give the queries.")
+            raise ValueError(f"{where(self)}: fit was called without y, so there are no scores; pass queries to fit.")
         scale, cross = self._links_to(X)
         scores = self.solution_.coefficients
         F = scores if scores.ndim == 2 else scores[:, None]
@@ -198,7 +200,7 @@ class ManifoldRanking(KernelEstimator):
         return spread(self._operator, Y, self.alpha, self.tol, self.max_iter)
 
     def _at_home(self, F: Array) -> Any:
-        """F in the array library of the samples; a sparse graph is held on the host."""
+        """F in the array library of the samples; a sparse graph stays on the host."""
         X = getattr(self, "_sample", None)
         return F if on_host(X) else like(F, X)
 
@@ -233,7 +235,7 @@ class ManifoldRanking(KernelEstimator):
 
 
 def _ranks(scores: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """1, 2, … from the highest score on, among the samples that are no queries, which get 0."""
+    """1, 2, … by decreasing score among the samples that are not queries; queries get 0."""
     order = np.argsort(np.where(query, np.inf, -scores), axis=0, kind="stable")
     ranks = np.empty(scores.shape, dtype=np.int64)
     places = np.arange(1, len(scores) + 1)

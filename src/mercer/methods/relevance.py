@@ -21,13 +21,13 @@ from ..space import Function
 from ..types import Array, Data, RandomState
 from ._base import KernelEstimator, classes_of
 
-STEPS = 10_000  # of an ascent at most, unless others are asked for
-LEAST = 2.0**-480  # noise variance in the unit of y², below which squares over it overflow
+STEPS = 10_000  # default maximum of steps in an ascent
+LEAST = 2.0**-480  # smallest noise variance in the unit of y²; squares divided by a smaller one overflow
 
 
 @dataclass(eq=False, repr=False)
 class RelevanceMethod(KernelEstimator):
-    """What regression and classification share: parameters, the ascent, and the function that it leaves."""
+    """Base of regression and classification: parameters, the ascent, and the fitted function."""
 
     kernel: KernelLike = "gaussian(lengthscale='median')"
     _: KW_ONLY
@@ -39,7 +39,7 @@ class RelevanceMethod(KernelEstimator):
     time_budget: float | None = None
 
     def _check_sample_and_targets(self, X: Data, y: Array, **options: Any) -> tuple[Any, Any]:
-        """X, in double precision where it is numbers, and y; all parameters checked."""
+        """Check all parameters, X (converted to double precision if numeric) and y."""
         check_parameters(self, {"tol": POSITIVE, "max_iter": ONE_OR_NONE})
         X, y = self._check_fit(X, y, **options)
         self._require_numpy(X)
@@ -49,15 +49,15 @@ class RelevanceMethod(KernelEstimator):
         return X, y
 
     def _design(self, X: Data) -> Dictionary:
-        """The columns on the sample, whose squares have to be numbers."""
+        """The columns on the sample; their squares must neither overflow nor underflow."""
         gram = self._build(X)
         unit_of_squares(self, "the kernel matrix", gram.diagonal())
         return Dictionary(gram, bool(self.fit_intercept))
 
     def _finish(self, evidence: Evidence, history: list[float], status: Status, unit: float = 1.0) -> None:
-        """Keep what the ascent found, of targets that were divided by `unit`."""
+        """Store the result of the ascent, for targets that were divided by `unit`."""
         if status is not Status.CONVERGED:
-            rises = f"the evidence still rises by more than tol = {self.tol:g} a step after {len(history) - 1} steps"
+            rises = f"the evidence still rises by more than tol = {self.tol:g} per step after {len(history) - 1} steps"
             warn_early(self, rises, status, "Raise max_iter or tol.")
         gram, n = evidence.dictionary.gram, evidence.dictionary.n
         order = np.argsort(evidence.active)
@@ -71,11 +71,11 @@ class RelevanceMethod(KernelEstimator):
         self.log_evidence_, self.evidence_history_ = evidence.value - shift, np.array(history) - shift
         self.n_iter_ = len(history) - 1
         self.function_ = self._combination(gram, active, mean)
-        # one function for each row of the root of Σ: the sum of their squares is the variance of f
+        # one function per row of the root of Σ: the sum of their squares is the variance of f
         self._deviations = self._combination(gram, active, root.T)
 
     def _combination(self, gram: Gram, active: np.ndarray, weights: np.ndarray) -> Function:
-        """Σ wⱼφⱼ over the active columns, on the relevance vectors alone where the representation keeps the points."""
+        """Σ wⱼφⱼ over the active columns, on the relevance vectors only if the representation keeps the points."""
         n = gram.n
         coefficients = np.zeros((n + 1, *weights.shape[1:]))
         coefficients[active] = weights
@@ -90,60 +90,61 @@ class RelevanceMethod(KernelEstimator):
         return np.asarray(self.function_.values(X))
 
     def _moments(self, X: Data) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and variance of f at new points, under the posterior of the weights."""
+        """Posterior mean and variance of f at new points."""
         X = self._check_new(X)
         return np.asarray(self.function_.values(X)), np.sum(np.asarray(self._deviations.values(X)) ** 2, axis=1)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
-    r"""Sparse Bayesian regression on the columns of a kernel matrix.
+    r"""Relevance vector machine: sparse Bayesian regression on the columns of a kernel matrix.
 
     .. math:: y_i = w_0 + \sum_j w_j\, k(x_i, x_j) + \varepsilon_i, \qquad
               w_j \sim N(0, \alpha_j^{-1}),\quad \varepsilon_i \sim N(0, \sigma^2)
 
-    Each weight has a precision of its own, and the precisions maximise the evidence
+    Each weight has its own precision, and the precisions maximise the evidence
 
     .. math:: \log p(y \mid \alpha, \sigma^2) = \log N\big(y;\; 0,\; \sigma^2 I + \Phi A^{-1} \Phi^T\big),
               \qquad A = \operatorname{diag}(\alpha),\quad \Phi = (1, K).
 
-    At the maximum most of them are infinite; the columns that remain are the relevance vectors. The weights given the
-    precisions are Gaussian, with covariance :math:`\Sigma = (A + \Phi^T \Phi / \sigma^2)^{-1}` and mean
-    :math:`\mu = \Sigma \Phi^T y / \sigma^2`, which predicts.
+    At the maximum most precisions are infinite; the samples of the remaining columns are the relevance vectors. Given
+    the precisions, the weights have a Gaussian posterior with covariance
+    :math:`\Sigma = (A + \Phi^T \Phi / \sigma^2)^{-1}` and mean :math:`\mu = \Sigma \Phi^T y / \sigma^2`; predictions
+    use the mean.
 
     Parameters
     ----------
     kernel : str, Kernel or expression
-        Any: columns need no positive definiteness. A longer lengthscale leaves fewer relevance vectors.
+        Need not be positive definite. A longer lengthscale gives fewer relevance vectors.
     noise_variance : float > 0, optional
-        σ²; None estimates it with the precisions. More noise leaves fewer relevance vectors.
+        σ²; None estimates it along with the precisions. More noise gives fewer relevance vectors.
     fit_intercept : bool
-        Whether the constant is a column, with a precision of its own like the others.
+        Whether to include a constant column, with its own precision.
     tol : float > 0
-        In units of the log-evidence: the ascent ends when no change of one precision, nor of σ², gains more. Larger
-        ends sooner, with columns that were about to leave.
+        The ascent stops when no change of a single precision, or of σ², raises the log-evidence by more than this. A
+        larger tol stops earlier, and may keep superfluous columns.
     max_iter : int >= 1, optional
-        Changes at most; None for 10,000.
+        Maximum number of changes; None means 10,000.
     gram : str or Representation
-        How the kernel matrix is held; an approximation puts its own columns in place of K's.
+        How the kernel matrix is stored; an approximation replaces the columns of K by its own.
     random_state, time_budget
         As in `KernelRidge`.
 
     Attributes
     ----------
     relevance_ : array of shape (m,)
-        The numbers of the samples whose columns remain, ascending.
+        Indices of the relevance vectors in the sample, ascending.
     relevance_vectors_ : collection of m members
     dual_coef_ : array of shape (m,)
-        Their mean weights.
+        Posterior means of their weights.
     intercept_ : float
-        The mean of w₀; 0 where the constant was dropped.
+        Posterior mean of w₀; 0 if the constant was dropped.
     precision_, covariance_ : arrays
-        α and Σ of the columns that remain: the relevance vectors and, last, the constant unless it was dropped.
+        α and Σ of the remaining columns: the relevance vectors and, last, the constant unless it was dropped.
     noise_variance_ : float
         σ².
     function_ : Function
-        The mean of f.
+        Posterior mean of f.
     log_evidence_ : float
     evidence_history_ : array
         The log-evidence at the start and after each step of the better run.
@@ -152,22 +153,23 @@ class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
 
     See Also
     --------
-    RelevanceVectorClassifier : the same for two classes.
-    KernelRidge : one precision for all, ‖f‖² in place of Σ αⱼwⱼ².
+    RelevanceVectorClassifier : binary classification.
+    KernelRidge : a single precision, with ‖f‖² in place of Σ αⱼwⱼ².
 
     Notes
     -----
-    The evidence is a constant plus ½(q²/(α + s) − log(1 + s/α)) in one precision, whose maximum is s²/(q² − s), or
-    infinity where q² ≤ s. Each step makes the one change that gains most: a column comes in, leaves, or changes its
-    precision, or σ² changes. The evidence never falls. It has several maxima; the ascent ends at one, where
-    :math:`\alpha_j \mu_j^2 = 1 - \alpha_j \Sigma_{jj}`. It is run twice, once with σ² low until the columns have
-    settled, and the higher maximum is kept: with wide kernels, columns explain much together and little alone. A third
-    and a fourth run do the same with σ² held at its estimate, and where they end higher, the ascent goes on from there.
+    As a function of one precision, the evidence is a constant plus ½(q²/(α + s) − log(1 + s/α)), with its maximum at
+    s²/(q² − s), or at infinity if q² ≤ s. Each step makes the single change with the largest gain: it adds or removes a
+    column, or updates a precision or σ². The evidence never decreases. It has several local maxima, at each of which
+    :math:`\alpha_j \mu_j^2 = 1 - \alpha_j \Sigma_{jj}`. The ascent runs twice, once with σ² kept low until the columns
+    have settled, and keeps the higher maximum, as with wide kernels columns explain much jointly but little
+    individually. A third and fourth run do the same with σ² fixed at its estimate; if one ends higher, the ascent
+    continues from there.
 
-    A step costs O(nm + m³) for m columns, and one that takes a column in a product with the matrix, O(n²). No other
-    columns are held: with ``gram="lazy"`` memory is O(nm). σ² is estimated as no less than 10⁻¹⁰ of the variance of y
-    (its mean square without an intercept), since the evidence of a perfect fit has no maximum. Standard deviations
-    fall back to σ far from all relevance vectors: there the model is sure of w₀.
+    A step costs O(nm + m³) for m columns; adding a column also takes a product with the matrix, O(n²). Only active
+    columns are stored: with ``gram="lazy"`` memory is O(nm). σ² is at least 10⁻¹⁰ of the variance of y (without an
+    intercept, of its mean square), as the evidence of a perfect fit has no maximum. Far from all relevance vectors,
+    standard deviations fall back to about σ, as only w₀ is uncertain there.
 
     References
     ----------
@@ -195,13 +197,13 @@ class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
         X, y = self._check_sample_and_targets(X, y, y_numeric=True)
         y = np.asarray(host(y), dtype=np.float64)
         if y.ndim != 1:
-            raise ValueError(f"{where(self)}: y has shape {y.shape}; give one target, or fit one machine for each.")
+            raise ValueError(f"{where(self)}: y has shape {y.shape}; give one target, or fit one machine per target.")
         unit = unit_of_squares(self, "y", y)
         noise = None if self.noise_variance is None else float(self.noise_variance) / unit**2
         if noise is not None and not LEAST < noise < np.inf:
             raise ValueError(
-                f"{where(self)}: noise_variance = {self.noise_variance!r} is no noise that y of size {unit:.0e} could "
-                "have, up to rounding; give it in the unit of y², or None."
+                f"{where(self)}: noise_variance = {self.noise_variance!r} is out of range for y of size {unit:.0e}; "
+                "give it in the unit of y², or None."
             )
         design = self._design(X)
         evidence, history, status = maximise_gaussian(design, y / unit, noise, self.tol, self.max_iter or STEPS)
@@ -210,7 +212,7 @@ class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
         return self
 
     def predict(self, X: Data, return_std: bool = False) -> Any:
-        """The mean μᵀφ(x), and with `return_std` the standard deviation √(σ² + φ(x)ᵀΣφ(x)) of a new target."""
+        """The mean μᵀφ(x) and, with `return_std`, the standard deviation √(σ² + φ(x)ᵀΣφ(x)) of a new target."""
         if not return_std:
             return self._mean(X)
         mean, variance = self._moments(X)
@@ -218,13 +220,13 @@ class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
 
 
 class RelevanceVectorClassifier(ClassifierMixin, RelevanceMethod):
-    r"""Sparse Bayesian classification of two classes on the columns of a kernel matrix.
+    r"""Relevance vector machine for binary classification, on the columns of a kernel matrix.
 
     .. math:: P(y = 1 \mid x) = \frac{1}{1 + e^{-f(x)}}, \qquad
               f(x) = w_0 + \sum_j w_j\, k(x, x_j), \qquad w_j \sim N(0, \alpha_j^{-1})
 
-    The precisions maximise Laplace's approximation of the evidence: with μ the most probable weights and
-    :math:`\Sigma^{-1} = A + \Phi^T B \Phi`, :math:`B = \operatorname{diag}(p_i(1 - p_i))` there,
+    The precisions maximise the Laplace approximation of the evidence: with μ the posterior mode of the weights and
+    :math:`\Sigma^{-1} = A + \Phi^T B \Phi`, :math:`B = \operatorname{diag}(p_i(1 - p_i))` at μ,
 
     .. math:: \log p(y \mid \alpha) \approx \log P(y \mid \mu) - \tfrac12 \mu^T A \mu
               + \tfrac12 \log|A| + \tfrac12 \log|\Sigma|.
@@ -234,8 +236,8 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceMethod):
     kernel, fit_intercept, max_iter, gram, random_state, time_budget
         As in `RelevanceVectorMachine`.
     tol : float > 0
-        In units of the log-evidence: the ascent ends when no change of one precision promises more, B held fixed.
-        Larger ends sooner, with columns that were about to leave.
+        The ascent stops when no change of a single precision, with B fixed, promises to raise the log-evidence by more
+        than this. A larger tol stops earlier, and may keep superfluous columns.
 
     Attributes
     ----------
@@ -243,7 +245,7 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceMethod):
     relevance_, relevance_vectors_, dual_coef_, intercept_, precision_, covariance_, function_, kernel_, gram_choice_
         As in `RelevanceVectorMachine`.
     log_evidence_, evidence_history_, n_iter_
-        The same, of Laplace's approximation.
+        As there, for the Laplace approximation.
 
     See Also
     --------
@@ -252,13 +254,14 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceMethod):
 
     Notes
     -----
-    Given B the evidence has the form of regression, and each step makes its most promising change, then finds μ and B
-    anew by Newton's method. The fixed point has :math:`\alpha_j \mu_j^2 = 1 - \alpha_j \Sigma_{jj}`, as MacKay's; since
-    B depends on α, it is near a maximum of the approximate evidence, not at it, and a step may lower the evidence
-    slightly. The ascent is run twice, once from the columns of a regression on the labels, and the higher evidence is
-    kept: with wide kernels, columns explain much together and little alone. A step costs O(n²m) for m columns.
+    Given B, the evidence has the same form as in regression. Each step makes the most promising change, then updates μ
+    and B by Newton's method. The fixed point satisfies :math:`\alpha_j \mu_j^2 = 1 - \alpha_j \Sigma_{jj}`, like
+    MacKay's. As B depends on α, it lies near a maximum of the approximate evidence, not at it, and a step may lower the
+    evidence slightly. The ascent runs twice, once from the columns of a regression on the labels, and keeps the higher
+    evidence, as with wide kernels columns explain much jointly but little individually. A step costs O(n²m) for m
+    columns.
 
-    Probabilities are averaged over the weights, by MacKay's formula: f(x) is divided by √(1 + πv/8), v its variance.
+    Probabilities are averaged over the weights by MacKay's formula: f(x) is divided by √(1 + πv/8), v its variance.
 
     References
     ----------

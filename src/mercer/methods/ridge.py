@@ -21,7 +21,7 @@ from ._ridge import RidgeRegressor
 
 @dataclass(eq=False, repr=False)
 class KernelRidge(RidgeRegressor):
-    r"""Kernel ridge regression: least squares with a penalty on the norm in the kernel's space.
+    r"""Kernel ridge regression: least squares with a penalty on the RKHS norm.
 
     .. math:: \min_{f \in H,\, c}\; \tfrac12 \sum_i w_i \Big(y_i - f(x_i) - \sum_b c_b h_b(x_i)\Big)^2
               + \tfrac{\alpha}{2} \|f\|_H^2
@@ -32,25 +32,26 @@ class KernelRidge(RidgeRegressor):
     Parameters
     ----------
     alpha : float >= 0, or array of shape (n_targets,)
-        Weight of the penalty; larger is smoother. 0 gives the least-squares solution of smallest norm.
+        Regularisation parameter; larger is smoother. 0 gives the minimum-norm least-squares solution.
     kernel : str, Kernel or callable
         scikit-learn's names ("linear", "rbf", "poly", "laplacian", "sigmoid", "cosine", "chi2", "additive_chi2",
         "precomputed"), any registered name or expression ("0.5*gaussian(lengthscale=2) + linear"), a Kernel, or a
         function of two samples.
     gamma, degree, coef0, kernel_params
-        As in scikit-learn, for its names and callables; with a Kernel they are an error.
+        As in scikit-learn, for its names and callables; an error with a Kernel.
     fit_intercept : bool
-        Whether to add an unpenalised constant. (scikit-learn has none, hence False.)
+        Whether to add an unpenalised constant. (False by default because scikit-learn has none.)
     free : None, int, list of functions, or basis
         Unpenalised part: a polynomial degree (which includes the intercept) or functions X → (n,).
     gram : str or Representation
-        How the kernel matrix is held or approximated: "auto", "dense", "lazy", ``Nystrom(rank=500)``, …
+        How the kernel matrix is stored or approximated: "auto", "dense", "lazy", ``Nystrom(rank=500)``, …
     solver : str or LinearSolver
         "auto" (`mercer.solvers.linear.linear_solver`), "cholesky", "woodbury", "cg", "symmetric", "pseudo_inverse".
     random_state : int, RandomState, Generator or None
-        For representations that draw.
+        Seed of randomised representations.
     time_budget : float > 0, optional
-        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
+        Time limit in seconds. On expiry, the best fit so far is kept with a warning; if there is none, an error is
+        raised.
 
     Attributes
     ----------
@@ -63,26 +64,26 @@ class KernelRidge(RidgeRegressor):
     X_fit_ : collection
         The training samples.
     kernel_ : Kernel
-        The kernel with data-driven parameters filled in.
+        The kernel with data-driven parameters resolved.
     solution_ : LinearSolution
         Method, residual, jitter, iterations (of the first target's system if alphas differ).
     gram_choice_ : str
-        How the matrix was held, and why.
+        How the matrix was stored, and why.
     edf_, gcv_, noise_variance_ : float or array of shape (n_targets,)
-        Of `summary`: effective degrees of freedom, generalised cross-validation and the variance of the noise, computed
-        when first asked for.
+        From `summary`: effective degrees of freedom, generalised cross-validation score and noise variance, computed on
+        first access.
 
     See Also
     --------
-    KernelRidgeCV : the same, with alpha and the kernel chosen in closed form.
+    KernelRidgeCV : selects alpha and the kernel in closed form.
 
     Notes
     -----
-    The fitted function is also the posterior mean of a Gaussian process with covariance k and noise variance α/wᵢ (a
-    flat prior on c), whose standard deviation `predict` gives with ``return_std=True``.
+    The fitted function is also the posterior mean of a Gaussian process with covariance k, noise variance α/wᵢ and a
+    flat prior on c. ``predict(…, return_std=True)`` also returns the posterior standard deviation.
 
-    Dense: O(n³/3) once, O(nm) a prediction. Low rank r: O(nr²). Lazy: iterations of O(n²d), O(n) memory.
-    A kernel that is not positive definite is solved as in scikit-learn, with an `IndefiniteKernelWarning`.
+    Dense: O(n³/3) for the fit, O(nm) to predict m points. Rank r: O(nr²). Lazy: iterations of O(n²d), O(n) memory.
+    A kernel that is not positive definite is accepted as in scikit-learn, with an `IndefiniteKernelWarning`.
 
     References
     ----------
@@ -135,12 +136,12 @@ class KernelRidge(RidgeRegressor):
     def tuning_objective(
         self, criterion: str, X: Data, y: Array, sample_weight: Array = None, monitor: Monitor | None = None
     ) -> Objective:
-        """One of `criteria` on these data."""
+        """The objective of one of `criteria` on these data."""
         X, y = checked(self, X, y, multi_output=True, y_numeric=True)
         b = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
         alpha = np.unique(self._check_alpha(b.shape[1]))
         if len(alpha) > 1 or not alpha[0] > 0:
-            raise ValueError(f"{where(self)}: alpha = {self.alpha!r} must be one number > 0, to start from.")
+            raise ValueError(f"{where(self)}: alpha = {self.alpha!r} must be a single starting value > 0.")
         basis = self._free_basis(X, self.free, self.fit_intercept)
         return of_ridge(self, criterion, X, b, self._check_weight(sample_weight, X), basis, float(alpha[0]))
 

@@ -1,4 +1,4 @@
-"""Kernel ridge regression and classification with alpha and the kernel chosen in closed form."""
+"""Kernel ridge regression and classification with closed-form selection of alpha and the kernel."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ALPHAS = tuple(10.0**e for e in range(-6, 4))
 
 
 class HeldOut(RegressorMixin, BaseEstimator):
-    """What a scorer takes for an estimator: its samples are the predictions themselves."""
+    """Stand-in estimator for scorers, whose samples are the held-out predictions."""
 
     def predict(self, X: Data) -> Any:
         """X."""
@@ -40,7 +40,7 @@ class HeldOut(RegressorMixin, BaseEstimator):
 
 
 class HeldOutLabels(ClassifierMixin, BaseEstimator):
-    """The same of decision values."""
+    """Stand-in classifier whose samples are decision values."""
 
     def __init__(self, classes: Any = None):
         self.classes = classes
@@ -61,7 +61,7 @@ class HeldOutLabels(ClassifierMixin, BaseEstimator):
 
 @dataclass(eq=False, repr=False)
 class RidgeSearch(RidgeMethod):
-    """The search over strengths and kernels, which regression and classification share."""
+    """Base of regression and classification: the search over alphas and kernels."""
 
     alpha_per_target = False
 
@@ -83,17 +83,17 @@ class RidgeSearch(RidgeMethod):
         return self._kernels()[0]
 
     def _kernels(self) -> list[Kernel]:
-        """The kernels to choose from."""
+        """The candidate kernels."""
         given: Any = self.kernel if isinstance(self.kernel, (list, tuple)) and self.kernel else [self.kernel]
         return [as_kernel(kernel) for kernel in given]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        named = isinstance(state.get("cv"), str)  # in earlier versions it was also the criterion
+        named = isinstance(state.get("cv"), str)  # in earlier versions cv also named the criterion
         super().__setstate__(state | {"alpha": state["cv"], "cv": None} if named else state)
 
     @property
     def _criterion(self) -> str:
-        """What decides: folds where `cv` is given, as in scikit-learn's RidgeCV, otherwise what `alpha` names."""
+        """The selection criterion: folds if `cv` is given, as in scikit-learn's RidgeCV, otherwise that of `alpha`."""
         return "cv" if self.alpha == "loo" and self.cv is not None else self.alpha
 
     def _check_search(self) -> np.ndarray:
@@ -101,7 +101,7 @@ class RidgeSearch(RidgeMethod):
         check_choice(self, "alpha", self.alpha, CRITERIA)
         for name in ("cv", "scoring"):
             if self._criterion not in ("loo", "cv") and getattr(self, name) is not None:
-                raise ValueError(f"{where(self)}: alpha = {self.alpha!r} is a criterion of its own; leave {name} out.")
+                raise ValueError(f"{where(self)}: {name} does not apply to alpha = {self.alpha!r}; omit it.")
         if self.optimize and (self._criterion != "marginal_likelihood" or self.alpha_per_target):
             raise ValueError(
                 f"{where(self)}: optimize=True follows the gradient of the likelihood; it needs "
@@ -114,7 +114,7 @@ class RidgeSearch(RidgeMethod):
         return alphas
 
     def _search(self, X: Data, y: Array, target: Array, weight: Array, groups: Array) -> None:
-        """Score every strength with every kernel, and keep the best; y is what scorers are given."""
+        """Score every alpha with every kernel, and keep the best; y is passed to scorers."""
         alphas = self._check_search()
         unit_of_squares(self, "y", target)
         basis = self._free_basis(X, self.free, self.fit_intercept and self.free is None)
@@ -141,7 +141,7 @@ class RidgeSearch(RidgeMethod):
             if np.isnan(scores).any():
                 raise ValueError(
                     f"{where(self)}: scoring = {self.scoring!r} is not defined for alpha = "
-                    f"{alphas[np.isnan(scores).any(axis=0)][0]:g} (R² needs two samples in each fold); give another."
+                    f"{alphas[np.isnan(scores).any(axis=0)][0]:g} (R² needs two samples in each fold); use another."
                 )
             self.kernels_.append(self.kernel_)
             table.append(scores)
@@ -174,7 +174,7 @@ class RidgeSearch(RidgeMethod):
         H = None if basis is None else like(basis(X), sample)
         return gram, Spectral(gram, H, None if weight is None else like(weight, sample)), b
 
-    # ---- scores, of shape (1, A), or (n_targets, A) with one alpha of each target
+    # ---- scores, of shape (1, A), or (n_targets, A) with one alpha per target
 
     def _scores(
         self, path: Spectral, b: Array, alphas: np.ndarray, y: np.ndarray, splits: Any
@@ -202,7 +202,7 @@ class RidgeSearch(RidgeMethod):
         return scores if self.alpha_per_target else how(scores, axis=0, keepdims=True)
 
     def _judged(self, values: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
-        """A scorer's verdict on predictions of shape (m, t, A)."""
+        """Scores of predictions of shape (m, t, A)."""
         labels = is_classifier(self)
         scorer = get_scorer(self.scoring or ("accuracy" if labels else "r2"))
         stand_in = HeldOutLabels(self.classes_) if labels else HeldOut()
@@ -233,7 +233,7 @@ class RidgeSearch(RidgeMethod):
         self.kernel_, strength, value, status = maximise_likelihood(self.kernel_, X, b, alpha, design.H, design.weight)
         if status is not Status.CONVERGED:
             advice = "The likelihood is flat or unbounded in a parameter; fix it, or start elsewhere."
-            finding = f"the search for the largest likelihood stopped before it converged, at {value:.6g}"
+            finding = f"the likelihood maximisation stopped before convergence, at {value:.6g}"
             warn_early(self, finding, status, advice)
         with current().sheltered():
             gram, path, b = self._decompose(gram.X, target, design.weight, basis)
@@ -246,55 +246,55 @@ def _by_target(values: np.ndarray) -> list[np.ndarray]:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class KernelRidgeCV(RidgeSearch, RidgeRegressor):
-    r"""Kernel ridge regression with alpha and the kernel chosen by leave-one-out, in closed form.
+    r"""Kernel ridge regression with closed-form leave-one-out selection of alpha and the kernel.
 
     .. math:: \min_{f \in H,\, c}\; \tfrac12 \sum_i w_i \Big(y_i - f(x_i) - \sum_b c_b h_b(x_i)\Big)^2
               + \tfrac{\alpha}{2} \|f\|_H^2, \qquad
               y_i - f^{(-i)}(x_i) = \frac{y_i - f(x_i)}{1 - h_{ii}(\alpha)}
 
-    One decomposition for each kernel gives the whole path of alphas: the second equation holds exactly, for every α,
-    with weights and free part. Likewise the other criteria:
+    A single decomposition per kernel gives the whole path of alphas: the second equation is exact for every α, with
+    weights and a free part. The same holds for the other criteria:
 
     =====================  ===============================================================================
     alpha                  score, larger is better
     =====================  ===============================================================================
     "loo"                  `scoring` of the leave-one-out predictions (None: minus their squared error)
     "gcv"                  minus the generalised cross-validation :math:`n \|W^{1/2} r\|^2 / (n - \mathrm{tr} A)^2`
-    "reml"                 twice the restricted log likelihood at the best noise variance, up to a constant
-    "marginal_likelihood"  log likelihood of the Gaussian process with covariance k and noise variance α
-    "cv"                   `scoring` (None: R²), mean over the folds of `cv`; each is exact
+    "reml"                 twice the restricted log-likelihood at the best noise variance, up to a constant
+    "marginal_likelihood"  log-likelihood of the Gaussian process with covariance k and noise variance α
+    "cv"                   `scoring` (None: R²), averaged over the folds of `cv`; exact for each fold
     =====================  ===============================================================================
 
     Parameters
     ----------
     alphas : array of numbers > 0
-        The strengths to choose from; many cost little more than one.
+        Candidate values of alpha; many cost little more than one.
     alpha : {"loo", "gcv", "reml", "marginal_likelihood", "cv"}
-        How to choose, as above.
+        Selection criterion, as above.
     kernel : str, Kernel or callable, or a list of them
-        Positive definite, or conditionally so where the free part has the polynomials that it needs. Of a list the best
-        with its best alpha is chosen; data-driven parameters are filled in on all samples.
+        Positive definite, or conditionally so if the free part contains the required polynomials. From a list, the
+        kernel with the best score at its best alpha is chosen; data-driven parameters are resolved on all samples.
     fit_intercept : bool
         Whether to add an unpenalised constant.
     free : None, int, list of functions, or basis
-        Unpenalised part: a polynomial degree (which includes the intercept) or functions X → (n,). Given, it takes the
-        place of the intercept.
+        Unpenalised part: a polynomial degree (which includes the intercept) or functions X → (n,). Replaces the
+        intercept.
     cv : None, int, splitter or list of (train, test)
-        Folds, which take the place of leave-one-out, as in scikit-learn's ``RidgeCV``; None stands for five if alpha is
-        "cv". They are computed from the same decomposition where that is cheaper than from their own.
+        Folds to use instead of leave-one-out, as in scikit-learn's ``RidgeCV``; None means five if alpha is "cv". They
+        use the same decomposition if that is cheaper than one of their own.
     scoring : str, callable or None
-        A scorer of scikit-learn, or a function of (estimator, X, y). It is given all leave-one-out predictions at once,
-        or those of a fold, and the weights where there are any and it has a parameter `sample_weight`.
+        A scikit-learn scorer, or a function of (estimator, X, y). It receives all leave-one-out predictions at once, or
+        those of a fold, and any sample weights if it has a parameter `sample_weight`.
     alpha_per_target : bool
-        Whether each target has its own alpha. The kernel is one for all: that with the best mean.
+        Whether each target has its own alpha. All share the kernel with the best mean score.
     store_cv_results : bool
         Whether to keep `cv_results_`; with leave-one-out only.
     optimize : bool
-        With ``alpha="marginal_likelihood"``: whether to climb from the best of the grid to the next maximum in alpha
-        and all parameters of the kernel that it has derivatives for (one lengthscale per feature, scales and weights
-        of composite kernels). O(n³) a step.
+        With ``alpha="marginal_likelihood"``: whether to continue from the best grid point to a local maximum in alpha
+        and all differentiable kernel parameters (one lengthscale per feature, scales and weights of composite kernels).
+        O(n³) per step.
     gram : str or Representation
-        How the kernel matrix is held or approximated. A low-rank one costs O(nr²); a lazy one is formed.
+        How the kernel matrix is stored or approximated. Rank r costs O(nr²); a lazy matrix is formed in full.
     random_state, time_budget
         As in `KernelRidge`.
 
@@ -302,12 +302,12 @@ class KernelRidgeCV(RidgeSearch, RidgeRegressor):
     ----------
     alpha_ : float, or array of shape (n_targets,)
     kernel_ : Kernel
-        The chosen ones.
+        The chosen alpha and kernel.
     best_score_ : float, or array of shape (n_targets,)
     scores_ : array of shape (n_kernels, n_alphas), or (n_kernels, n_alphas, n_targets)
-        Every score.
+        All scores.
     kernels_ : list of Kernel
-        The kernels of `scores_`, with data-driven parameters filled in.
+        The kernels of `scores_`, with data-driven parameters resolved.
     cv_results_ : array of shape (n_samples, n_alphas) or (n_samples, n_targets, n_alphas)
         Squared leave-one-out errors with the chosen kernel (with `scoring`: the predictions).
     dual_coef_, free_coef_, intercept_, function_, X_fit_, solution_, gram_choice_
@@ -315,14 +315,14 @@ class KernelRidgeCV(RidgeSearch, RidgeRegressor):
 
     See Also
     --------
-    KernelRidge : for a given alpha; it has the same `predict`, `leave_one_out`, `log_marginal_likelihood`, `summary`.
+    KernelRidge : fixed alpha, with the same `predict`, `leave_one_out`, `log_marginal_likelihood` and `summary`.
 
     Notes
     -----
-    O(n³) for each kernel, or O(nr²) for a matrix of rank r, which may be numerical; then O(nr) for each alpha, and
-    O(m²r) for each alpha and fold of m samples. A full matrix is reduced to a tridiagonal one, K = QTQᵀ, and no further
-    to its eigenvectors: with T + αI = LDLᵀ the diagonal of (K + αI)⁻¹, which leave-one-out needs, is one sweep of L
-    over Q. A sample that alone determines a free function has hᵢᵢ = 1 and is refused.
+    O(n³) per kernel, or O(nr²) for a matrix of (numerical) rank r; then O(nr) per alpha, and O(m²r) per alpha and fold
+    of m samples. A full matrix is only reduced to a tridiagonal one, K = QTQᵀ, without computing eigenvectors: with
+    T + αI = LDLᵀ, one sweep of L over Q gives the diagonal of (K + αI)⁻¹, which leave-one-out needs. A sample that
+    alone determines a free function has hᵢᵢ = 1 and is refused.
 
     References
     ----------
@@ -345,12 +345,12 @@ class KernelRidgeCV(RidgeSearch, RidgeRegressor):
     alpha_per_target: bool = False
 
     def plain_form(self) -> KernelRidge:
-        """`KernelRidge` with the alpha that was chosen."""
+        """`KernelRidge` with the chosen alpha."""
         given = {name: getattr(self, name) for name in ("fit_intercept", "free", "gram", "random_state")}
         return KernelRidge(self.alpha_, **given)
 
     def fit(self, X: Data, y: Array, sample_weight: Array = None, groups: Array = None) -> Self:
-        """Choose, and fit to samples X and targets y of shape (n,) or (n, n_targets); `groups` are for the splitter."""
+        """Select alpha and the kernel, and fit to samples X and targets y; `groups` are passed to the splitter."""
         X, y = self._check_fit(X, y, multi_output=True, y_numeric=True)
         self._search(X, y, y, self._check_weight(sample_weight, X), groups)
         return self
@@ -358,23 +358,22 @@ class KernelRidgeCV(RidgeSearch, RidgeRegressor):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class KernelRidgeClassifierCV(RidgeSearch, RidgeClassifier):
-    r"""Classification by kernel ridge regression on labels ±1, with alpha and the kernel chosen in closed form.
+    r"""Classification by kernel ridge regression on labels ±1, with closed-form selection of alpha and the kernel.
 
     .. math:: \min_{f \in H,\, c}\; \tfrac12 \sum_i w_i \Big(y_i - f(x_i) - \sum_b c_b h_b(x_i)\Big)^2
               + \tfrac{\alpha}{2} \|f\|_H^2, \qquad y_i = \pm 1
 
-    With more than two classes there is one function for each, against the rest, and the largest wins. The alpha and the
-    kernel with the best accuracy of the leave-one-out predictions (or another score) are chosen, as in `KernelRidgeCV`,
-    without refits.
+    With more than two classes, one function per class is fitted against the rest, and the largest value wins. Alpha and
+    the kernel maximise the leave-one-out accuracy (or another score), as in `KernelRidgeCV`, without refitting.
 
     Parameters
     ----------
     alphas, alpha, kernel, fit_intercept, free, cv, store_cv_results, optimize, gram, random_state, time_budget
         As in `KernelRidgeCV`.
     scoring : str, callable or None
-        A scorer of scikit-learn; None is the accuracy. Those that need probabilities have none here.
+        A scikit-learn scorer; None means accuracy. Scorers that need probabilities are not available.
     class_weight : dict, "balanced" or None
-        Factors on the weights of the samples of each class, in the fit and in the scores.
+        Factors on the sample weights of each class, in the fit and in the scores.
 
     Attributes
     ----------
@@ -388,7 +387,7 @@ class KernelRidgeClassifierCV(RidgeSearch, RidgeClassifier):
 
     Notes
     -----
-    Accuracies are equal for many alphas; among those that tie the smallest is chosen if `alphas` ascend.
+    Many alphas have equal accuracy; the first of them in `alphas` is chosen.
 
     References
     ----------
@@ -405,11 +404,11 @@ class KernelRidgeClassifierCV(RidgeSearch, RidgeClassifier):
     class_weight: ClassWeight = None
 
     def chosen_parameters(self) -> dict[str, Any]:
-        """The alpha that was chosen."""
+        """The chosen alpha, as parameters."""
         return {"alphas": [self.alpha_], "optimize": False}
 
     def fit(self, X: Data, y: Array, sample_weight: Array = None, groups: Array = None) -> Self:
-        """Choose, and fit to samples X with labels y; `groups` are for the splitter."""
+        """Select alpha and the kernel, and fit to samples X with labels y; `groups` are passed to the splitter."""
         X, y = self._check_fit(X, y)
         target, weight = self._encode(y, self._check_weight(sample_weight, X), low=-1.0)
         self._search(X, y, target, weight, groups)

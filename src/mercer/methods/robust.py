@@ -1,4 +1,4 @@
-"""Regression that outliers do not carry away."""
+"""Robust regression."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from ..types import Array, Data, FreePart, RandomState
 from .machine import Machine
 
 NORMAL = 0.6744897501960817  # the upper quartile of the normal distribution: the median of |z|
-NEARLY = 0.1  # of the spread of y: up to where the nearly absolute error of the pilot fit is quadratic
-EXACT = 1e-8  # of the spread of y: the smallest scale, where f fits exactly
+NEARLY = 0.1  # times the spread of y: threshold of the pilot fit's Huber loss, which is nearly absolute
+EXACT = 1e-8  # times the spread of y: the smallest scale, for an exact fit
 
 
 @dataclass(eq=False, repr=False)
 class RobustKernelRegression(RegressorMixin, Machine):
-    r"""Kernel regression with a loss that bounds the influence of outliers, in units of a robust scale.
+    r"""Robust kernel regression: a loss that limits the influence of outliers, with a robust scale estimate.
 
     .. math:: \min_{f \in H,\, c}\; \sum_i w_i\, s^2 \rho\!\left(\frac{y_i - f(x_i) - c}{s}\right)
               + \tfrac{\alpha}{2} \|f\|_H^2
 
-    where ρ is Huber's or Hampel's function, and s the scale of the errors. Residuals within the tuning constant count
-    as in kernel ridge regression, ½r², with the same meaning of alpha.
+    where ρ is Huber's or Hampel's function, and s the scale of the errors. Residuals within the tuning constant incur
+    the loss ½r² of kernel ridge regression, so alpha has the same meaning.
 
     Parameters
     ----------
     kernel : str, Kernel or expression
     loss : {"huber", "hampel"}
-        "huber" is convex, and limits the pull of a sample; "hampel" takes it back to none for far outliers, and is
-        not: a stationary point is found, from the solution of "huber".
+        "huber" is convex and bounds the influence of a sample. "hampel" reduces it to zero for extreme outliers, but is
+        not convex: the fit is a stationary point, found from the "huber" solution.
     alpha : float > 0
-        Weight of the penalty; larger is smoother.
+        Regularisation parameter; larger is smoother.
     tuning : float or (a, b, c), optional
-        In units of s: δ of `Huber`, 1.345 by default (95 % efficient for normal errors), or a ≤ b < c of `Hampel`, by
-        default 2, 4, 8. Smaller trusts fewer samples.
+        In units of s: δ of `Huber`, by default 1.345 (95 % efficiency for normal errors), or a ≤ b < c of `Hampel`, by
+        default 2, 4, 8. Smaller values trust fewer samples.
     scale : "mad" or float > 0
-        s. "mad" estimates it once: the median of the absolute residuals of a pilot fit, over 0.6745.
+        s. "mad" estimates it once, as the median absolute residual of a pilot fit, divided by 0.6745.
     free : None, int, list of functions, or basis
         Unpenalised part; 0 is the intercept.
     gram, solver, tol, max_iter, time_budget, random_state
@@ -54,17 +54,17 @@ class RobustKernelRegression(RegressorMixin, Machine):
     scale_ : float
         s.
     loss_ : Loss
-        In units of y.
+        The loss, in units of y.
     robustness_ : array of shape (n_samples,)
-        ℓ'(r)/r: 1 for samples that count in full, 0 for those that do not count.
+        Robustness weights ℓ'(r)/r: 1 for samples that count fully, 0 for samples that are ignored.
     function_, dual_coef_, free_coef_, solution_, kernel_, n_iter_, gram_choice_
         As in `KernelMachine`.
 
     Notes
     -----
-    The pilot fit has a nearly absolute error: Huber's, quadratic up to a tenth of the median deviation of y, with ten
-    times the weight. An absolute error itself would pass through as many samples as it has coefficients within their
-    bounds, all of them if f is flexible, and leave no residuals. Robust against outliers in y, not in x.
+    The pilot fit uses a nearly absolute loss: Huber's, quadratic up to a tenth of the median deviation of y, with ten
+    times the weight. With the absolute loss itself, f would interpolate one sample per coefficient strictly within its
+    bounds (all samples, if f is flexible) and leave no residuals. The method is robust to outliers in y, not in x.
 
     References
     ----------
@@ -113,7 +113,7 @@ class RobustKernelRegression(RegressorMixin, Machine):
         return Hampel(*(scale * float(constant) for constant in constants))
 
     def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
-        """Fit to samples X and numbers y."""
+        """Fit to samples X and targets y."""
         problem, basis = self._problem(X, y, sample_weight)
         self.scale_ = self._pilot_scale(problem) if self.scale == "mad" else float(self.scale)
         self.loss_ = self._loss(self.scale_)
@@ -131,7 +131,7 @@ class RobustKernelRegression(RegressorMixin, Machine):
         y, w = problem.y, problem.weight
         from_median = np.abs(y - _median(y, w))
         spread = _median(from_median, w) / NORMAL or float(np.average(from_median, weights=w))
-        if spread == 0:  # y is constant: so is f if there is an intercept, whatever the scale
+        if spread == 0:  # y is constant, and so is f with an intercept, whatever the scale
             return _median(np.abs(y), w) or 1.0
         pilot = replace(problem, loss=Huber(NEARLY * spread), weight=w / NEARLY)
         solution = self._solve(pilot, solver="newton")
@@ -139,7 +139,7 @@ class RobustKernelRegression(RegressorMixin, Machine):
 
 
 def _median(values: np.ndarray, weight: np.ndarray) -> float:
-    """The weighted median: the middle of two where it lies between them, so that weights count as repetitions do."""
+    """The weighted median, averaging two middle values; weights act as repetitions."""
     order = np.argsort(values[weight > 0])
     v, total = values[weight > 0][order], np.cumsum(weight[weight > 0][order])
     half = 0.5 * total[-1]

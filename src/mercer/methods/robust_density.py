@@ -1,4 +1,4 @@
-"""Robust kernel density estimation: an M-estimate of the mean in the kernel's space."""
+"""Robust kernel density estimation: an M-estimate of the mean in feature space."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ..types import Array, Data, RandomState
 from ._density import DensityEstimator
 
 QUANTILES = (0.5, 0.75, 0.95)
-ROUNDING = 1e-12  # of sums of weights, which must not move a quantile that they reach just so
-NEARLY = 1e-3  # of the median distance: up to there the absolute error of the pilot is rounded off
-EXACT = 1e-6  # of √k(x, x): distances below are none
+ROUNDING = 1e-12  # relative rounding of sums of weights, which must not shift a quantile at a boundary
+NEARLY = 1e-3  # times the median distance: threshold of the pilot's Huber loss, which is nearly absolute
+EXACT = 1e-6  # times √k(x, x): smaller distances count as zero
 
 
 @dataclass(frozen=True)
 class Mean(Solution):
-    """Weights w of f = Σ wᵢ k(·, xᵢ), the distances ‖k(·, xᵢ) − f‖, and how they were found."""
+    """Weights w of f = Σ wᵢ k(·, xᵢ), the distances ‖k(·, xᵢ) − f‖, and the history of the objective."""
 
     weights: np.ndarray
     distances: np.ndarray
@@ -36,39 +36,39 @@ class Mean(Solution):
 
 @dataclass(eq=False, repr=False)
 class RobustKernelDensity(DensityEstimator):
-    r"""Robust kernel density estimation: the mean in the kernel's space with a loss that bounds the pull of outliers.
+    r"""Robust kernel density estimation: an M-estimate of the feature-space mean that limits the influence of outliers.
 
     .. math:: f = \arg\min_{g \in H} \sum_i p_i \, \rho\big(\|k(\cdot, x_i) - g\|_H\big), \qquad
               f = \sum_i w_i k(\cdot, x_i), \quad w_i = \frac{p_i \varphi(r_i)}{\sum_j p_j \varphi(r_j)}, \quad
               \varphi(r) = \frac{\rho'(r)}{r}
 
-    with :math:`r_i = \|k(\cdot, x_i) - f\|`. The density is f over the kernel's integral. A sample in a sparse region
-    is far from f, and gets less weight; with ρ(r) = ½r² it would be `KernelDensity`.
+    with :math:`r_i = \|k(\cdot, x_i) - f\|`. The density is f divided by the kernel's integral. Samples in sparse
+    regions are far from f, and get less weight. With ρ(r) = ½r² the estimate is `KernelDensity`.
 
     Parameters
     ----------
     kernel : str or Kernel
         A positive definite kernel that provides `log_normalizer`, as in `KernelDensity`.
     bandwidth, bandwidths, criterion
-        As in `KernelDensity`. The default, least-squares cross-validation of the plain estimate, minds outliers less
-        than the likelihood does.
+        As in `KernelDensity`. The default criterion, least-squares cross-validation of the plain estimate, is less
+        sensitive to outliers than the likelihood.
     loss : {"huber", "hampel"}
-        ρ. "huber" is convex, and limits the pull of a sample; "hampel" takes it back to none for those farthest off,
-        and is not: a stationary point is found, from the estimate with absolute loss.
+        ρ. "huber" is convex and bounds the influence of a sample. "hampel" reduces it to zero for the farthest samples,
+        but is not convex: the fit is a stationary point, found from the estimate with absolute loss.
     tuning : float or (a, b, c), optional
-        δ of `Huber`, or a ≤ b < c of `Hampel`, in units of distance in the space, where √k(x, x) is the norm of a
-        sample. By default the median and the quantiles 0.5, 0.75, 0.95 of the distances from the estimate with absolute
-        loss. Smaller trusts fewer samples.
+        δ of `Huber`, or a ≤ b < c of `Hampel`, as distances in feature space, where a sample has norm √k(x, x). By
+        default, the median, or the 0.5, 0.75 and 0.95 quantiles, of the distances from the estimate with absolute loss.
+        Smaller values trust fewer samples.
     gram : str or Representation
-        How the kernel matrix is held or approximated while weights are found; densities are exact.
+        How the kernel matrix is stored or approximated when fitting the weights; densities are exact.
     tol : float > 0
-        Reweighting ends when Σ|Δwᵢ| is below.
+        Reweighting stops when Σ|Δwᵢ| is at most tol.
     max_iter : int >= 1, optional
-        Reweightings at most; None for 1000.
+        Maximum number of reweighting steps; None means 1000.
     time_budget : float, optional
-        Seconds after which the weights so far are kept, with a warning.
+        Time limit in seconds; on expiry the current weights are kept, with a warning.
     random_state : int, RandomState, Generator or None
-        For representations that draw.
+        Seed of randomised representations.
 
     Attributes
     ----------
@@ -79,22 +79,22 @@ class RobustKernelDensity(DensityEstimator):
     loss_ : Loss
         ρ with its constants.
     history_ : array
-        The objective after every reweighting, which never rises.
+        The objective at every reweighting step, never increasing.
     n_iter_ : int
-        Their number.
+        Number of steps.
     bandwidth_, kernel_, log_normalizer_, function_, X_fit_, bandwidths_, loo_scores_
         As in `KernelDensity`.
     gram_choice_ : str
-        How the matrix was held, and why.
+        How the matrix was stored, and why.
 
     Notes
     -----
-    Reweighted least squares in the space: given the distances the weights follow, and given the weights the distances,
-    :math:`r_i^2 = k(x_i, x_i) - 2 (Kw)_i + w^\top K w`. As φ falls, the parabola of curvature φ(rᵢ) lies above ρ, and
-    no step raises the objective. A step costs one product Kw: O(n²), or O(nr) for rank r.
+    The algorithm is reweighted least squares in feature space: it alternates between the weights and the distances,
+    :math:`r_i^2 = k(x_i, x_i) - 2 (Kw)_i + w^\top K w`. As φ is decreasing, the parabola of curvature φ(rᵢ) lies above
+    ρ, so no step increases the objective. A step costs one product Kw: O(n²), or O(nr) for rank r.
 
-    With its default constants "hampel" gives no weight at all to samples in sparse regions, outliers or not: it narrows
-    the tails of a clean sample, and pays off only when much of the sample is contaminated.
+    With its default constants, "hampel" gives zero weight to samples in sparse regions, outliers or not. It narrows the
+    tails of a clean sample, and pays off only when much of the sample is contaminated.
 
     References
     ----------
@@ -142,8 +142,8 @@ class RobustKernelDensity(DensityEstimator):
             r = _distances(gram, p)[0]
             if not self.loss_.majorizer(r, np.zeros_like(r), p).any():
                 raise ValueError(
-                    f"{where(self)}: tuning = {self.tuning!r} trusts no sample, as all are farther than c from their "
-                    f"mean, {r.min():.3g} or more; raise c."
+                    f"{where(self)}: tuning = {self.tuning!r} gives every sample weight zero, as all are at least "
+                    f"{r.min():.3g}, more than c, from their mean; raise c."
                 )
         found = self._reweighted(gram, self.loss_, p, start)
         self.distances_, self.history_, self.n_iter_ = found.distances, np.array(found.history), len(found.history)
@@ -152,7 +152,7 @@ class RobustKernelDensity(DensityEstimator):
         return self
 
     def _loss(self, constants: Any, gram: Gram) -> Loss:
-        """ρ for the given constants, or for the quantiles, which ties may have made equal or zero."""
+        """ρ for the given constants, or for the quantiles, which may be equal or zero because of ties."""
         if self.tuning is not None:
             if np.shape(constants) != ((3,) if self.loss == "hampel" else ()):
                 need = "three numbers a ≤ b < c for 'hampel'" if self.loss == "hampel" else "one number for 'huber'"
@@ -180,23 +180,23 @@ class RobustKernelDensity(DensityEstimator):
         return found
 
     def influence(self, X: Data) -> Function:
-        r"""The influence curves of the density: how it changes per unit of mass that is put at each row of X.
+        r"""Influence functions of the density: its change per unit of mass added at each row of X.
 
         .. math:: \frac{d}{d\varepsilon}\, f\big[(1 - \varepsilon) P + \varepsilon \delta_x\big] \Big|_{\varepsilon = 0}
 
-        with the constants of the loss held fixed: a function with one output per row. That of `KernelDensity` is
+        with the constants of the loss fixed: a function with one output per row. For `KernelDensity` it is
         k(·, x)/∫k − f. Costs O(n³), or O(nr²) for rank r.
 
         Notes
         -----
-        The condition Σ pᵢ φ(rᵢ) (k(·, xᵢ) − f) = 0 is differentiated: with γ = Σ pᵢ φ(rᵢ), C = I − 1wᵀ and
+        Differentiate the condition Σ pᵢ φ(rᵢ) (k(·, xᵢ) − f) = 0: with γ = Σ pᵢ φ(rᵢ), C = I − 1wᵀ and
         D = diag(pᵢ φ′(rᵢ)/rᵢ), the derivative is Σ aᵢ k(·, xᵢ) + b k(·, x) with γb = φ(r) and
         (γI + CᵀDCK) a = −φ(r) w − b CᵀDC k(X, x).
         """
         X = self._check_new(X)
         gram, w, p, r = self._build(self.X_fit_), self.weights_, self.sample_weight_, self.distances_
         phi, zero = self.loss_.majorizer(r, np.zeros_like(r)), np.zeros_like(r)
-        bend = self.loss_.hessian(r, zero) - phi  # rφ′, which is zero where ρ is a parabola
+        bend = self.loss_.hessian(r, zero) - phi  # rφ′, zero where ρ is quadratic
         D = p * np.where(bend == 0, 0.0, bend / np.where(bend == 0, 1.0, r) ** 2)
         gamma = float(p @ phi)
 
@@ -223,7 +223,7 @@ class RobustKernelDensity(DensityEstimator):
 
 
 def reweight(gram: Gram, loss: Loss, p: np.ndarray, w: np.ndarray, tol: float, max_iter: int) -> Mean:
-    """Reweighted least squares for Σ pᵢ ρ(‖k(·, xᵢ) − f‖), from the weights w on."""
+    """Minimise Σ pᵢ ρ(‖k(·, xᵢ) − f‖) by reweighted least squares, starting from the weights w."""
     zero, history = np.zeros_like(p), list[float]()
     tol = max(tol, 50 * eps(gram.like))
     status, context = Status.MAX_ITER, current()
@@ -247,12 +247,12 @@ def _distances(gram: Gram, w: np.ndarray) -> tuple[np.ndarray, float]:
     """‖k(·, xᵢ) − f‖ for f = Σ wᵢ k(·, xᵢ), and ‖f‖²."""
     values = host(gram @ like(w, gram.like)).astype(np.float64)
     norm = float(w @ values)
-    own = host(gram.kernel.evaluate_diag(gram.X))  # a sample's own, where f is projected onto few landmarks
+    own = host(gram.kernel.evaluate_diag(gram.X))  # exact, even if f is projected onto few landmarks
     return np.sqrt(np.clip(own - 2 * values + norm, 0, None)), norm
 
 
 def _quantile(values: np.ndarray, weight: np.ndarray, q: float) -> float:
-    """The weighted quantile, for which weights count as repetitions do."""
+    """The weighted quantile; weights act as repetitions."""
     order = np.argsort(values)
     total = np.cumsum(weight[order])
     return float(values[order][np.searchsorted(total, q * total[-1] * (1 - ROUNDING))])

@@ -1,4 +1,4 @@
-"""Any estimator of the library on samples of which only some have a label."""
+"""Semi-supervised learning with any estimator of the library."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ._forms import instead_of_named
 
 @dataclass(eq=False, repr=False)
 class SemiSupervised(Delegating, MetaEstimatorMixin, Estimator):
-    r"""An estimator fitted to the labelled samples, with a kernel bent along all of them.
+    r"""Semi-supervised estimator: fits the labelled samples with a kernel deformed along all of them.
 
     .. math:: \min_f\; \sum_{i \text{ labelled}} \ell(y_i, f(x_i))
               + \tfrac{\alpha}{2} \Big(\|f\|_H^2 + \gamma\, f(X)^\top L^p f(X)\Big)
@@ -34,40 +34,41 @@ class SemiSupervised(Delegating, MetaEstimatorMixin, Estimator):
     Parameters
     ----------
     estimator : classifier or regressor with a parameter `kernel`
-        `SVC`, `KernelRidge`, `KernelLogisticRegression`, …, with any kernel but "precomputed"; its `gamma` and the like
-        keep their meaning, and data-driven values are those of all samples.
+        `SVC`, `KernelRidge`, `KernelLogisticRegression`, …, with any kernel but "precomputed". `gamma` and the like
+        keep their meaning; data-driven parameters are resolved on all samples.
     graph, weight, power, laplacian
         The graph, γ, p and L: see `mercer.kernels.Deformed`.
     normalized : bool
-        Whether the bent kernel is divided by the roots of its values k̃(x, x). These differ greatly between samples with
-        many links and with few, to which an offset between classes of few labels falls prey, and shrink as γ grows, so
-        that C or alpha would have to follow. False for the penalty as it is written above.
+        Whether to normalise the deformed kernel by the roots of its values k̃(x, x). These differ greatly between
+        samples with many links and with few, which distorts the intercept if labels are few. They also shrink as γ
+        grows, so C or alpha would need adjusting. False gives exactly the penalty above.
     unlabelled : object
-        What stands for no label in the y of a classifier, −1 as in scikit-learn, "-1" among labels that are text; NaN
-        and None always do. A regressor knows NaN and None only.
+        Marks a missing label for a classifier: −1 as in scikit-learn, "-1" among text labels. NaN and None always mark
+        a missing label; for a regressor they are the only marks.
     time_budget : float > 0, optional
-        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
+        Time limit in seconds; on expiry the best fit so far is kept, with a warning, or if there is none an error is
+        raised.
 
     Attributes
     ----------
     estimator_ : estimator
-        Fitted; `kernel_` is its kernel.
+        The fitted estimator; `kernel_` is its kernel.
     labelled_ : array of shape (n_samples,)
-        Which samples have a label.
+        Whether each sample is labelled.
     transduction_ : array of shape (n_samples,)
-        The labels or values that were given, and the predictions where none were.
+        The given labels or values, and predictions for the other samples.
     classes_ : array
-        Of a classifier.
+        The labels, for a classifier.
 
     Notes
     -----
-    The same as the estimator with ``kernel=mercer.deformed(kernel, X, …).normalized()`` on the labelled samples, or,
-    with ``normalized=False``, without that last step: then `KernelRidge` is Laplacian ridge regression, and `SVC` the
-    Laplacian support vector machine.
+    Equivalent to the estimator with ``kernel=mercer.deformed(kernel, X, …).normalized()`` on the labelled samples, or
+    with ``normalized=False`` to ``kernel=mercer.deformed(kernel, X, …)``: then `KernelRidge` is Laplacian ridge
+    regression, and `SVC` the Laplacian support vector machine.
 
-    Where labels do not follow the graph, the default γ does harm, much with few labels and some with all: compare with
-    other values, 0 among them, as in ``GridSearchCV(model, {"weight": [0, 1, 10, 100]})``. `score` knows only samples
-    with a label, so that y may be the one with gaps.
+    If the labels do not follow the graph, the default γ is harmful, especially with few labels. Compare it with other
+    values, including 0, as in ``GridSearchCV(model, {"weight": [0, 1, 10, 100]})``. `score` ignores unlabelled samples,
+    so y may contain missing labels.
 
     References
     ----------
@@ -97,7 +98,7 @@ class SemiSupervised(Delegating, MetaEstimatorMixin, Estimator):
     time_budget: float | None = None
 
     def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
-        """Fit to samples X, of which those have a label where y says so; weights of the others do not count."""
+        """Fit to samples X, some of them labelled by y; weights of unlabelled samples are ignored."""
         inner = self._copy()
         check_choice(self, "normalized", self.normalized, (True, False))
         if y is None:
@@ -106,9 +107,9 @@ class SemiSupervised(Delegating, MetaEstimatorMixin, Estimator):
         n = inner.kernel_.domain.size(checked)
         self.labelled_ = self._has_label(y, n)
         known = np.flatnonzero(self.labelled_)
-        checked = inner.kernel_.domain.keep(checked, X)  # the kernel holds it
+        checked = inner.kernel_.domain.keep(checked, X)  # the kernel keeps it
         inner.set_params(**self._bent(inner, checked))
-        # a data frame stays one, so that the estimator knows its columns by name
+        # keep a data frame as it is, so that the estimator sees its column names
         X = X if hasattr(X, "iloc") else checked
         labels = self._labels(y, known)
         weight = inner._check_weight(sample_weight, checked)
@@ -132,17 +133,17 @@ class SemiSupervised(Delegating, MetaEstimatorMixin, Estimator):
         )
 
     def _copy(self) -> Any:
-        """The estimator, unfitted, if it is one whose kernel can be replaced."""
+        """An unfitted copy of the estimator; raises if its kernel cannot be replaced."""
         ours = is_kernel_estimator(self.estimator) and "kernel" in self.estimator.get_params(deep=False)
         if not ours or not (is_classifier(self.estimator) or is_regressor(self.estimator)):
             raise TypeError(
                 f"{where(self)}: estimator = {self.estimator!r} must be a classifier or regressor of this library with "
-                "a parameter `kernel`, such as SVC() or KernelRidge(); give others the kernel mercer.deformed(…)."
+                "a parameter `kernel`, such as SVC() or KernelRidge(); for others use the kernel mercer.deformed(…)."
             )
         return clone(self.estimator)
 
     def _bent(self, inner: Any, X: Any) -> dict[str, Any]:
-        """The parameters that bend the kernel, or each of several; what it was made from is in it already."""
+        """Parameters that replace the kernel, or each of several, by its deformed version."""
 
         def bend(kernel: Any) -> Kernel:
             bent = Deformed(kernel, X, self.graph, self.weight, self.power, self.laplacian)
@@ -158,19 +159,19 @@ class SemiSupervised(Delegating, MetaEstimatorMixin, Estimator):
             raise ValueError(f"{where(self)}: X has {n} samples and y has shape {values.shape}; they must agree.")
         there = ~self._gaps(values)
         if not there.any():
-            raise ValueError(f"{where(self)}: y holds no label; at least some samples need one.")
+            raise ValueError(f"{where(self)}: y holds no label; label at least some samples.")
         if is_classifier(self.estimator) and not there.all() and len(set(values[there].ravel().tolist())) == 1:
             raise ValueError(
-                f"{where(self)}: the labelled samples are of one class, {values[there].ravel().tolist()[0]!r}; label "
-                f"others too, or, if {self.unlabelled!r} is a class and no missing label, set `unlabelled` otherwise."
+                f"{where(self)}: all labelled samples belong to class {values[there].ravel().tolist()[0]!r}; label "
+                f"others too, or if {self.unlabelled!r} is a class and not a missing label, change `unlabelled`."
             )
         return there
 
     def _gaps(self, values: np.ndarray) -> np.ndarray:
-        """Which samples have no label, or not all of several."""
+        """Which samples lack a label, or one of several."""
         classes, mark = is_classifier(self.estimator), self.unlabelled
         if values.dtype.kind == "U" and mark is not None:
-            mark = str(mark)  # as NumPy has made it text beside text
+            mark = str(mark)  # NumPy converts it to text in an array of text
         rows = values.reshape(len(values), -1)
         return np.array([any(is_gap(v) or (classes and v == mark) for v in row) for row in rows], dtype=bool)
 
@@ -182,15 +183,15 @@ class SemiSupervised(Delegating, MetaEstimatorMixin, Estimator):
         both = np.concatenate([labels.reshape(len(known), *found.shape[1:]), found])
         return both[np.argsort(np.concatenate([known, unknown]))]
 
-    # ---- what the estimator does
+    # ---- methods of the estimator
 
     predict = delegated("predict", "The estimator's predictions at new points.")
     decision_function = delegated("decision_function", "The estimator's decision values at new points.")
-    predict_proba = delegated("predict_proba", "The estimator's probabilities of the classes at new points.")
+    predict_proba = delegated("predict_proba", "The estimator's class probabilities at new points.")
 
     @inner_has("score")
     def score(self, X: Data, y: Array, sample_weight: Array = None) -> float:
-        """The estimator's score, accuracy or R², on the samples that have a label."""
+        """The estimator's score, accuracy or R², on the labelled samples."""
         check_is_fitted(self)
         model, values = self.estimator_, host(y)
         known = np.flatnonzero(~self._gaps(values))

@@ -1,4 +1,4 @@
-"""Spectral clustering: the normalised affinities as an operator, their leading eigenvectors, and clusters of these."""
+"""Spectral clustering by the leading eigenvectors of the normalised affinities."""
 
 from __future__ import annotations
 
@@ -31,83 +31,84 @@ from ._base import KernelEstimator, require_fitted, validated
 GRAPHS = ("nearest_neighbors", "precomputed_nearest_neighbors")
 SOLVERS = (None, "auto", "arpack", "lobpcg", "amg", "dense", "krylov")
 NORMALIZATIONS = ("shi-malik", "ng-jordan-weiss")
-MANY = 64  # vectors of a repeated eigenvalue that are looked for
+MANY = 64  # eigenvectors sought for a repeated eigenvalue
 ISOLATED = -1
 
 
 @dataclass(eq=False, repr=False)
 class SpectralClustering(ClusterMixin, KernelEstimator):
-    r"""Clusters of the leading eigenvectors of the normalised affinity matrix, which relax the normalised cut.
+    r"""Spectral clustering: a relaxed normalised cut, by the leading eigenvectors of the normalised affinities.
 
     .. math:: \min_{c}\; \sum_c \frac{\operatorname{links}(c, \bar c)}{\operatorname{degree}(c)} \;\to\;
               D^{-1/2} A D^{-1/2} u_j = \lambda_j u_j, \qquad
               x_i \mapsto e_i = \frac{(u_{i1}, \dots, u_{ik})}{\sqrt{d_i}}
               \quad\text{or}\quad \frac{(u_{i1}, \dots, u_{ik})}{\|(u_{i1}, \dots, u_{ik})\|}
 
-    with A the affinities of different points, :math:`A_{ii} = 0`, and D = diag(d) their row sums.
+    where A holds the affinities of distinct points, :math:`A_{ii} = 0`, and D = diag(d) its row sums.
 
     Parameters
     ----------
     n_clusters : int >= 1
         k.
     eigen_solver : {None, "arpack", "lobpcg", "amg", "dense", "krylov"} or EigenSolver
-        scikit-learn's names stand for ours: dense up to 200 samples, ARPACK up to 3,000 whose matrix is held, else
-        block Krylov iteration, by products or, for sparse graphs, by an LU decomposition; "krylov" is by products
-        always.
+        scikit-learn's names select automatically: dense up to 200 samples, ARPACK up to 3,000 with a stored matrix,
+        otherwise block Krylov iteration, by products or, for sparse graphs, by an LU decomposition. "krylov" always
+        uses products.
     n_components : int >= 1, optional
-        Eigenvectors; None takes n_clusters.
+        Number of eigenvectors; None means n_clusters.
     random_state : int, RandomState, Generator or None
-        For the eigensolver's start, the clusters' starts, and representations that draw.
+        Seed of the starts of the eigensolver and of the clustering, and of randomised representations.
     n_init : int >= 1
-        Starts of k-means or of the rotation, of which the best is kept.
+        Number of starts of k-means or of the rotation; the best is kept.
     gamma, degree, coef0, kernel_params
-        As in scikit-learn, for its names and callables; with a Kernel they are an error.
+        As in scikit-learn, for its names and callables; an error with a Kernel.
     affinity : str, Kernel or callable
-        A kernel with values >= 0: scikit-learn's names, any registered name or expression, a Kernel, a function of two
-        samples; "precomputed" for a matrix (dense or sparse); "nearest_neighbors" for the graph of neighbours, 1 where
-        two are neighbours of each other and 1/2 where one is; "precomputed_nearest_neighbors" for that of a sparse
-        graph of distances.
+        A kernel with values >= 0: scikit-learn's names, any registered name or expression, a Kernel, or a function of
+        two samples; "precomputed": a dense or sparse matrix; "nearest_neighbors": the neighbour graph, with weight 1
+        for mutual neighbours and 1/2 for one-sided ones; "precomputed_nearest_neighbors": the neighbour graph of a
+        sparse graph of distances.
     n_neighbors : int >= 1
-        Of that graph, each sample itself included; more connect more.
+        Number of neighbours in that graph, including the sample itself; more neighbours give more links.
     eigen_tol : float >= 0 or "auto"
-        Residual of the Krylov solver, relative to the largest eigenvalue; "auto" is 1e-7, and so is 0.
+        Residual of the Krylov solver, relative to the largest eigenvalue; "auto" and 0 mean 1e-7.
     assign_labels : {"kmeans", "discretize", "cluster_qr"}
-        How clusters are read off: k-means; the rotation nearest to a partition (Yu, Shi); a pivoted QR decomposition,
-        without any start (Damle, Minden, Ying).
+        How labels are derived from the embedding: k-means; the rotation closest to a partition (Yu, Shi); a pivoted QR
+        decomposition, without random starts (Damle, Minden, Ying).
     n_jobs : int, optional
-        Of the search for neighbours.
+        Number of jobs for the neighbour search.
     verbose : bool
         Whether to print how labels are assigned, and the sums of squares of each start of k-means, the best first.
     normalization : {"shi-malik", "ng-jordan-weiss"}
-        u/√d, the eigenvectors of the random walk, as in scikit-learn; or rows of u of unit length, as in kernlab.
+        u/√d, the eigenvectors of the random walk, as in scikit-learn; or rows of u at unit length, as in kernlab.
     gram : str or Representation
-        How a kernel's matrix is held or approximated.
+        How the kernel matrix is stored or approximated.
     time_budget : float > 0, optional
-        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
+        Time limit in seconds; on expiry the best fit so far is kept, with a warning, or if there is none an error is
+        raised.
 
     Attributes
     ----------
     labels_ : array of shape (n_samples,)
-        −1 for samples without affinity to any other.
+        Cluster labels; −1 for samples without affinity to any other.
     eigenvalues_ : array of shape (n_components,)
-        λ, descending from 1; k eigenvalues of 1 are k components without any link.
+        λ, descending from 1; k eigenvalues of 1 mean k connected components.
     embedding_ : array of shape (n_samples, n_components)
         e; 0 for samples without affinity.
     function_ : Function
         For kernels: the degree d(·) = Σ k(·, xⱼ) and the sums Σ eⱼ k(·, xⱼ) / λ of u/√d, which extend e to new points.
     affinity_matrix_ : array or sparse array
-        Where it is held.
+        A, if it is stored.
     spectrum_, kernel_, gram_choice_
 
     Notes
     -----
-    New points are placed by the Nyström extension, e(x) = Σⱼ k(x, xⱼ) eⱼ / (λ d(x)), the mean of the samples' rows
-    weighted by affinity, and given to the cluster that this belongs to. There a sample at the same place counts too, so
-    that `predict` on the sample may differ from `labels_` near a border.
+    New points are embedded by the Nyström extension, e(x) = Σⱼ k(x, xⱼ) eⱼ / (λ d(x)), the affinity-weighted mean of
+    the samples' rows, and assigned to the corresponding cluster. This includes the affinity of a point to itself, so
+    `predict` on the training sample may differ from `labels_` near a boundary.
 
-    Products with the matrix are all that is needed: O(n²) each with the matrix held or not (``gram="lazy"``), O(nr)
-    with a low-rank representation. Negative entries are refused where the matrix is held, negative row sums elsewhere;
-    those that an approximation makes are let pass.
+    Only products with the matrix are needed: O(n²) each with a stored matrix or without (``gram="lazy"``), O(nr) with a
+    low-rank representation. Negative entries of a stored matrix are refused, as are negative row sums otherwise;
+    negative values caused by an approximation are accepted.
 
     References
     ----------
@@ -166,13 +167,13 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
     # ---- fitting
 
     def fit(self, X: Data, y: Array = None) -> Self:
-        """Find clusters of the sample X, or of a graph by its matrix; y is ignored."""
+        """Cluster the sample X, or the nodes of a graph given by its matrix; y is ignored."""
         self._check_parameters()
         rng = generator(self.random_state)
         base = self._affinities(X)
         n, k = base.n, self.n_clusters
         if n < k:
-            raise ValueError(f"{where(self)}: n_samples={n} should be >= n_clusters={k}; ask for fewer clusters.")
+            raise ValueError(f"{where(self)}: n_samples={n} should be >= n_clusters={k}; use fewer clusters.")
         operator = NormalizedGram(base, self)
         connected = ~operator.isolated
         if k > 1 and connected.sum() < k:
@@ -211,7 +212,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         if self.assign_labels != "kmeans" and self.n_components not in (None, self.n_clusters):
             raise ValueError(
                 f"{where(self)}: n_components = {self.n_components} must be n_clusters = {self.n_clusters} with "
-                f"assign_labels = {self.assign_labels!r}, which gives one cluster for each."
+                f"assign_labels = {self.assign_labels!r}, which gives one cluster per component."
             )
         check_choice(self, "normalization", self.normalization, NORMALIZATIONS)
         check_eigen_solver(self, self.eigen_solver, SOLVERS)
@@ -232,7 +233,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
                     f"{where(self)}: n_neighbors = {self.n_neighbors} exceeds the {X.shape[0]} samples; give fewer."
                 )
             self._neighbours = NearestNeighbors(n_neighbors=self.n_neighbors, metric=metric, n_jobs=self.n_jobs)
-            self._size = power_of_two(X)  # squares of distances need not be floats
+            self._size = power_of_two(X)  # squared distances may overflow or underflow
             directed = self._neighbours.fit(X / self._size).kneighbors_graph(X / self._size)
             matrix = csr_array(0.5 * (directed + directed.T))
         else:
@@ -244,19 +245,19 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         return GraphGram(matrix)
 
     def _both_ways(self, A: Array) -> Any:
-        """Affinities that do not depend on the direction, as links to the nearest neighbours do."""
+        """Symmetric affinities; nearest-neighbour links, for example, are not."""
         if asymmetry(A) != "large" or float(A.min() if is_sparse(A) else namespace(A).min(A)) < 0:
-            return A  # negative ones, which must not hide in a mean, are refused where all are
+            return A  # negative entries must not vanish in a mean: they are refused later
         warn(
-            f"{where(self)}: the affinity matrix is not symmetric; the mean of it and its transpose is used. Give "
-            "(A + A.T) / 2 where that is meant."
+            f"{where(self)}: the affinity matrix is not symmetric; the mean of it and its transpose is used. Pass "
+            "(A + A.T) / 2 to avoid this warning."
         )
         return (A + A.T) / 2
 
     def _warn_of_parts(self, base: Operator, connected: np.ndarray) -> None:
-        """Say so where the affinities, as far as they are held, fall into parts without links."""
+        """Warn if stored affinities form several connected components."""
         if len(self.eigenvalues_) > 1 and float(self.eigenvalues_[1]) < 1 - 1e-5:
-            return  # of several parts each has an eigenvalue of 1
+            return  # each component has an eigenvalue of 1
         if "sparse" in base.provides:
             links: Any = base.matrix[connected][:, connected]
         elif "dense" in base.provides:
@@ -266,14 +267,13 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         parts = connected_components(links, directed=False, return_labels=False)
         if parts > 1:
             warn(
-                f"{where(self)}: the graph is not fully connected: it has {parts} parts without links between them, "
-                "which come before any other clusters. Widen the kernel or raise n_neighbors to link them."
+                f"{where(self)}: the graph is not fully connected: it has {parts} connected components, which are "
+                "separated before any other clusters. Widen the kernel or raise n_neighbors to link them."
             )
 
     def _leading(self, operator: NormalizedGram, count: int, rng: np.random.Generator) -> Spectrum:
-        """The largest eigenvalues of the normalised affinities, with vectors that rounding does not choose."""
-        # Of an eigenvalue that is repeated beyond `count` all are needed; where products give them, some are looked
-        # for.
+        """The largest eigenvalues of the normalised affinities, with eigenvectors that do not depend on rounding."""
+        # all eigenvectors of an eigenvalue repeated beyond `count` are needed; iterative solvers seek a limited number
         most = operator.factor().shape[1] if "factor" in operator.provides else operator.n
         wanted = min(count + 1, most)
         found = self._solve(operator, wanted, rng)
@@ -295,7 +295,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         return solver.solve(problem)
 
     def _normalised(self, walk: Any) -> Any:
-        """u/√d as it is, or its rows at unit length, which are those of u."""
+        """u/√d, or its rows at unit length, which equal those of u."""
         if self.normalization == "shi-malik":
             return walk
         xp = namespace(walk)
@@ -303,7 +303,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         return walk / xp.where(length > 0, length, xp.ones_like(length))[:, None]
 
     def _read_off(self, E: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Labels of the rows of the embedding, and the rule for new rows."""
+        """Labels of the rows of the embedding; sets the rule for new rows."""
         self._unit = power_of_two(E)
         E = E / self._unit
         k, report = self.n_clusters, print if self.verbose else (lambda line: None)
@@ -345,7 +345,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         self._forget("function_", "affinity_matrix_")
         if "sparse" in base.provides:
             given = isinstance(self.affinity, str) and self.affinity == "precomputed"
-            self.affinity_matrix_: Any = base.matrix if given else csr_matrix(base.matrix)  # as scikit-learn has it
+            self.affinity_matrix_: Any = base.matrix if given else csr_matrix(base.matrix)  # as in scikit-learn
             return
         if "dense" in base.provides:
             self.affinity_matrix_ = base.dense()
@@ -354,7 +354,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
     # ---- new points
 
     def predict(self, X: Data) -> np.ndarray:
-        """The cluster of new points; −1 without affinity to any sample. For a precomputed matrix give their rows."""
+        """Clusters of new points; −1 without affinity to any sample. For a precomputed matrix pass their rows."""
         require_fitted(self)
         sums = host(self._extend(X)).astype(np.float64)
         degree = sums[:, 0]
@@ -378,11 +378,11 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
 
 
 def _discretize(E: np.ndarray, rng: np.random.Generator, max_iter: int = 100) -> tuple[float, np.ndarray]:
-    """M with clusters argmax(E M): E's columns at equal length, and the rotation that takes its rows nearest to axes.
+    """M with clusters argmax(E M): scales the columns of E to equal length, and rotates its rows towards the axes.
 
-    By turns the nearest partition for a rotation, and the nearest rotation for a partition (Procrustes), from a row
-    drawn and others as orthogonal to each other as can be found: a local minimum of the squared distance, the first
-    value returned. Rows of 0, in parts without links that no eigenvector stands for, have no direction and no say.
+    Alternates between the nearest partition for a rotation and the nearest rotation for a partition (Procrustes),
+    starting from a random row and others as orthogonal to each other as possible. Also returns the squared distance, at
+    a local minimum. Zero rows, of components without an eigenvector, are ignored.
     """
     k = E.shape[1]
     length = np.linalg.norm(E, axis=0)
@@ -408,9 +408,9 @@ def _discretize(E: np.ndarray, rng: np.random.Generator, max_iter: int = 100) ->
 
 
 def _cluster_qr(E: np.ndarray) -> np.ndarray:
-    """M with clusters argmax |E M|: the rotation nearest to the k rows that a pivoted QR decomposition finds."""
+    """M with clusters argmax |E M|: the rotation nearest to the k rows selected by a pivoted QR decomposition."""
     rest, pivots = E.copy(), []
-    for _ in range(E.shape[1]):  # the longest row, of equal ones the first, is taken out of all
+    for _ in range(E.shape[1]):  # project all rows off the longest one (the first in a tie)
         pivots.append(int(largest(np.sum(rest**2, axis=1))))
         longest = rest[pivots[-1]]
         rest -= np.outer(rest @ longest, longest) / max(float(longest @ longest), np.finfo(E.dtype).tiny)

@@ -1,4 +1,4 @@
-"""The smoothing spline in one variable."""
+"""Smoothing splines in one variable."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from ._base import Estimator, validated
 from ._spline import Smoother, in_unit
 
 MAX_ORDER = 6  # beyond, the polynomials between the knots lose digits
-EXPONENTS = 1000  # powers of two, within which coefficients have to lie
-HALF = 0.25 * float(np.finfo(np.float64).max)  # half of a range, beyond which it overflows
+EXPONENTS = 1000  # largest binary exponent of coefficients
+HALF = 0.25 * float(np.finfo(np.float64).max)  # half of the largest range that does not overflow
 LEAST = 1e-100  # below, squares of residuals underflow
 MOST = 1e300  # above, products with the range or the weights overflow
 
@@ -49,73 +49,73 @@ class Evaluation(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class SmoothingSpline(Smoother, RegressorMixin, Estimator):
-    r"""Smoothing spline of one variable, in O(n).
+    r"""Smoothing spline in one variable, in O(n).
 
     .. math:: \min_f\; \tfrac12 \sum_i w_i \big(y_i - f(x_i)\big)^2 + \tfrac{\alpha}{2} \int f^{(m)}(u)^2 \, du
 
-    f is a natural spline with knots at the data: of degree 2m − 1 between them and m − 1 outside, polynomially. For
-    m = 2 it is R's ``smooth.spline(all.knots = TRUE)``.
+    f is a natural spline with knots at the data: polynomials of degree 2m − 1 between them and m − 1 outside. For m = 2
+    it is R's ``smooth.spline(all.knots = TRUE)``.
 
     Parameters
     ----------
     alpha : float > 0, or {"gcv", "loo", "reml"}
-        Weight of the penalty, in the units of x and y; larger is smoother, up to the polynomial of degree m − 1. Or how
-        to choose it: by generalised cross-validation, by leave-one-out, or by restricted maximum likelihood.
+        Regularisation parameter, in the units of x and y; larger is smoother, up to a polynomial of degree m − 1. A
+        name selects it by generalised cross-validation, leave-one-out error, or restricted maximum likelihood.
     order : int in 1 … 6
-        m; 2 is the cubic spline. Raising it makes the function smoother and the ends less stiff.
+        m; 2 is the cubic spline. A higher order makes the function smoother and its ends less stiff.
     df : float, optional
         Instead of `alpha`: the effective degrees of freedom, between m and the number of distinct x.
     lam : float > 0, optional
-        Instead of `alpha`: R's lambda, the weight of the penalty when x is scaled to [0, 1] and the weights to mean 1.
+        Instead of `alpha`: R's lambda, the regularisation parameter for x scaled to [0, 1] and weights of mean 1.
     spar : float, optional
         Instead of `alpha`: R's spar, :math:`\lambda = r\, 256^{3\,\mathrm{spar} - 1}` (cubic only).
     time_budget : float > 0, optional
-        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
+        Time limit in seconds; on expiry the best fit so far is kept, with a warning, or if there is none an error is
+        raised.
 
     Attributes
     ----------
     alpha_, lam_ : float
-        The weight of the penalty in both units, :math:`\alpha = \lambda \bar w (\max x - \min x)^{2m-1}`.
+        The regularisation parameter in both units, :math:`\alpha = \lambda \bar w (\max x - \min x)^{2m-1}`.
     edf_ : float
         Effective degrees of freedom, the trace of the smoother.
     criteria_ : dict
-        "gcv", "loo" and "reml" (minus twice the restricted log likelihood, up to a constant) at `alpha_`.
+        "gcv", "loo" and "reml" (minus twice the restricted log-likelihood, up to a constant) at `alpha_`.
     noise_variance_ : float
-        Σ wᵢ (yᵢ − f(xᵢ))² / (n − edf); of an observation of weight w it is this over w.
+        Σ wᵢ (yᵢ − f(xᵢ))² / (n − edf); divide by w for an observation of weight w.
     leverage_ : array of shape (n_samples,)
         The diagonal of the smoother.
     leave_one_out_ : array of shape (n_samples,)
-        What each sample is predicted by the fit to the others at the same alpha; NaN where there is no such fit, since
-        the sample alone determines an unpenalised function. "loo" of `criteria_` is infinite then.
+        Leave-one-out predictions at the same alpha; NaN if no fit exists without the sample, because it alone
+        determines an unpenalised function. "loo" in `criteria_` is infinite then.
     polynomial_ : scipy.interpolate.PPoly
         f, piece by piece.
     x_, y_, weight_ : arrays
-        The distinct x in order, the weighted mean of y at each and the sum of its weights.
+        The distinct x in order, with the weighted mean of y and the sum of weights at each.
 
     Notes
     -----
-    Samples of equal x (or closer than a unit of round-off of the range) are merged, which is exact. n, in the criteria,
-    counts all samples of positive weight; weights are inverse variances up to a factor, so two samples say more about
-    the noise than one of weight two.
+    Samples with equal x (up to rounding, relative to the range) are merged, which is exact. In the criteria, n counts
+    all samples of positive weight. Weights are inverse variances up to a factor, so two samples say more about the
+    noise than one of weight two.
 
     Generalised cross-validation, :math:`n \mathrm{RSS}/(n - \mathrm{edf})^2`, may have a second, lower minimum close to
-    interpolation. Taken is the one that lies downhill from the minimum of its modification by Kim and Gu, in which a
-    degree of freedom costs 1.4. Leave-one-out suffers where one x lies far from all others, whose value the others
-    extrapolate.
+    interpolation. The minimum used is the one downhill from that of Kim and Gu's modification, in which a degree of
+    freedom costs 1.4. Leave-one-out is unreliable if one x lies far from all others, which must then extrapolate.
 
-    An alpha close to zero interpolates; residuals, leave-one-out and the criteria keep their digits there.
+    An alpha close to zero interpolates; residuals, leave-one-out and the criteria remain accurate there.
 
-    The fit is a filter from either end, by orthogonal transformations (`mercer.solvers.banded`), and needs about 0.5 µs
-    a sample; a criterion is searched with some sixty such sweeps. Neither many samples, clustered ones, weights of very
-    different size nor a small alpha cost digits. SciPy's ``make_smoothing_spline`` solves normal equations, whose
-    condition grows like n⁴.
+    The fit is a two-sided filter by orthogonal transformations (`mercer.solvers.banded`), and takes about 0.5 µs per
+    sample; minimising a criterion takes about sixty such sweeps. Many or clustered samples, weights of very different
+    size and a small alpha do not reduce the accuracy. SciPy's ``make_smoothing_spline`` solves normal equations, whose
+    condition number grows like n⁴.
 
-    `function_` is the same function by the representer theorem, with coefficients aᵢ = wᵢ (yᵢ − f(xᵢ))/α: for inner
-    products and norms. A value of it costs O(n), and cancellation takes digits as n grows and alpha falls: use it for a
-    few thousand samples.
+    `function_` represents the same function by the representer theorem, with coefficients aᵢ = wᵢ (yᵢ − f(xᵢ))/α, for
+    inner products and norms. Evaluating it costs O(n) per point and loses digits by cancellation as n grows or alpha
+    decreases: use it for up to a few thousand samples.
 
-    Bands are those of Wahba: the posterior of f under the prior whose mean the spline is. They cover on average over x,
-    not at each x.
+    Standard deviations are Wahba's: those of the posterior of f under the prior for which the spline is the posterior
+    mean. The bands have their coverage on average over x, not at each x.
 
     References
     ----------
@@ -195,8 +195,8 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
         for name, values in (("X", X), ("y", y)):
             if is_array(values) and not isinstance(values, np.ndarray):
                 raise TypeError(
-                    f"{where(self)}: {name} is a {type(values).__module__} array, and the sweep runs on the host; give "
-                    "NumPy arrays."
+                    f"{where(self)}: {name} is a {type(values).__module__} array, but splines are fitted on the host; "
+                    "give NumPy arrays."
                 )
             refuse_masked(values, where(self), name)
         if not is_sparse(X):
@@ -212,18 +212,18 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
             X = validated(self, X, dtype=np.float64, reset=False)
         if X.shape[1] != 1:
             raise ValueError(
-                f"{where(self)}: X has {X.shape[1]} columns; a smoothing spline has one. Try ThinPlateSpline."
+                f"{where(self)}: X has {X.shape[1]} columns; a smoothing spline needs one. Try ThinPlateSpline."
             )
         return (X, y) if fitting else X
 
     # ---- the mathematics
 
     def _gather(self, x: np.ndarray, y: np.ndarray, w: np.ndarray, unit: float) -> np.ndarray:
-        """Merge samples of equal x, scale x to [0, 1], and say to which of the distinct x each sample belongs."""
+        """Merge samples of equal x, scale x to [0, 1], and return the index of each sample's distinct x."""
         m, n = int(self.order), len(x)
         if x.max() / 2 - x.min() / 2 > HALF:
             raise ValueError(
-                f"{where(self)}: X reaches from {x.min():.0e} to {x.max():.0e}, too far; divide it by 1e10."
+                f"{where(self)}: X ranges from {x.min():.0e} to {x.max():.0e}, which overflows; divide it by 1e10."
             )
         knots, place = np.unique(x, return_inverse=True)
         apart = np.r_[True, np.diff(knots) > np.finfo(np.float64).eps * (knots[-1] - knots[0])]
@@ -237,21 +237,21 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
         self.weight_ = np.bincount(place, w)
         one = np.empty(len(knots))
         one[place] = y
-        self.y_ = one + np.bincount(place, w * (y - one[place])) / self.weight_  # exact where there is one sample
+        self.y_ = one + np.bincount(place, w * (y - one[place])) / self.weight_  # exact for a single sample
         self._within = float(np.sum(w * (y - self.y_[place]) ** 2))
         self._start, self._range = float(knots[0]), float(knots[-1] - knots[0])
         if abs(log2(unit)) + (2 * m - 1) * abs(log2(self._range)) > EXPONENTS:
             raise ValueError(
-                f"{where(self)}: X has the range {self._range:.0e}, by whose powers up to {2 * m - 1} y of size "
-                f"{unit:.0e} is divided for the coefficients, which overflow; divide X by {self._range:.0e}."
+                f"{where(self)}: X has the range {self._range:.0e}; y of size {unit:.0e}, divided by its powers up to "
+                f"{2 * m - 1}, overflows or underflows. Divide X by {self._range:.0e}."
             )
         self._gaps = np.diff((knots - self._start) / self._range)
         self._mean_weight = float(np.mean(w))
-        self._unit = self._mean_weight * self._range ** (2 * m - 1)  # alpha over R's lambda
+        self._unit = self._mean_weight * self._range ** (2 * m - 1)  # alpha divided by R's lambda
         return place
 
     def _choose(self, evaluate: Any) -> float:
-        """R's λ: given in one of the ways, or the minimiser of a criterion."""
+        """R's λ: as given, directly or indirectly, or the minimiser of a criterion."""
         if self.lam is not None:
             return float(self.lam)
         if self.spar is not None:
@@ -276,15 +276,15 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
         return float(np.exp(minimiser(values, np.linspace(low, high, steps).tolist())))
 
     def _interval(self, evaluate: Any) -> tuple[float, float]:
-        """log λ from where nearly every frequency of the data passes to where only polynomials do."""
+        """The range of log λ, from passing nearly all frequencies of the data to passing only polynomials."""
         m, n, distinct = int(self.order), self.n_observations_, len(self.x_)
         low, high = float(np.log(1e-3 * n) - 2 * m * np.log(np.pi * distinct)), float(np.log(1e3 * n))
-        while evaluate(np.exp(low)).edf < 0.9 * distinct:  # the samples lie much closer than an even spacing would
+        while evaluate(np.exp(low)).edf < 0.9 * distinct:  # the samples are much closer than evenly spaced ones
             low -= 5.0
         return low, high
 
     def _with_edf(self, df: float, evaluate: Any) -> float:
-        """The λ of the given effective degrees of freedom."""
+        """The λ with the given effective degrees of freedom."""
         m, distinct = int(self.order), len(self.x_)
         if not m < df < distinct:
             raise ValueError(f"{where(self)}: df = {df:g} must lie between order = {m} and the {distinct} distinct x.")
@@ -300,15 +300,15 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
         return float(np.exp(optimize.brentq(excess, low, high, xtol=1e-12)))
 
     def _evaluate(self, lam: float, y: np.ndarray, w: np.ndarray, place: np.ndarray) -> Evaluation:
-        """The sweep at one λ, and what is judged by."""
+        """The sweep at one λ, and the criteria."""
         current().check()
         m, n = int(self.order), self.n_observations_
         sweep = smooth(self._gaps, self.weight_, self.y_, lam * self._mean_weight, m)
-        share = 1 / (1 + self.weight_ * sweep.variance)  # 1 − leverage of all samples at an x together
+        share = 1 / (1 + self.weight_ * sweep.variance)  # 1 − total leverage of the samples at an x
         residual = share * sweep.left_out
         rss = float(np.sum(self.weight_ * residual**2)) + self._within
-        free = float(np.sum(share)) + (n - len(self.x_))  # n − edf, without a cancellation
-        # of one sample of weight w at an x of weight W: 1 − leverage = (1 + (W − w)V)/(1 + WV)
+        free = float(np.sum(share)) + (n - len(self.x_))  # n − edf, without cancellation
+        # for one sample of weight w at an x of total weight W: 1 − leverage = (1 + (W − w)V)/(1 + WV)
         alone = share[place] * (1 + (self.weight_[place] - w) * sweep.variance[place])
         left_out = (y - self.y_[place] + residual[place]) / alone
         criteria = {
@@ -324,7 +324,7 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
         m = int(self.order)
         scale = self._range ** -np.arange(m)  # derivatives in the units of x
         taylor = sweep.states * scale / special.factorial(np.arange(m))
-        # the powers m … 2m − 1 take up the step of the state over the gap: a Hermite problem on the unit interval
+        # the powers m … 2m − 1 account for the step of the state over the gap: a Hermite problem on the unit interval
         powers = np.arange(m, 2 * m)
         hermite = np.linalg.inv(np.array([special.poch(powers - j + 1, j) for j in range(m)]))
         gaps = self._gaps[:, None]
@@ -338,7 +338,7 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
         return PPoly(np.ascontiguousarray(coefficients), np.concatenate([ends[:1], self.x_, ends[1:]]))
 
     def _spar_ratio(self) -> float:
-        """R's ratio of the traces of XᵀWX and of the penalty matrix, over the B-splines that are not at an end."""
+        """R's ratio of the traces of XᵀWX and of the penalty matrix, over the interior B-splines."""
         u = np.concatenate([[0.0], np.cumsum(self._gaps)])
         u /= u[-1]
         t = np.concatenate([[0.0] * 3, u, [1.0] * 3])
@@ -363,17 +363,17 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
         penalty = np.sum(widths * (a * a + a * b + b * b) / 3)
         return float(np.sum(squares[j]) / penalty)
 
-    # ---- what the fit is for
+    # ---- prediction
 
     def predict(self, X: Data, return_std: bool = False) -> Any:
-        """The values f(x); with `return_std` also their posterior standard deviations, without the noise."""
+        """The values f(x); with `return_std`, also their posterior standard deviations, excluding noise."""
         check_is_fitted(self)
         x = self._check_data(X)[:, 0]
         values = self.polynomial_(x)
         return (values, np.sqrt(self.noise_variance_ * self._variance(x))) if return_std else values
 
     def _variance(self, x: np.ndarray) -> np.ndarray:
-        """The posterior variances in units of the noise: a sweep in which the new points have weight zero."""
+        """Posterior variances in units of the noise variance, by a sweep in which the new points have weight zero."""
         points = np.concatenate([self.x_, x])
         order = np.argsort(points, kind="stable")
         u = (points[order] - self._start) / self._range
@@ -384,7 +384,7 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
         return variance[len(self.x_) :]
 
     def derivative(self, X: Data, order: int = 1) -> np.ndarray:
-        """f^(order) at X."""
+        """The derivative f^(order) at X."""
         check_is_fitted(self)
         check_number(self, "order", order, at_least=0, integer=True)
         return self.polynomial_(self._check_data(X)[:, 0], nu=int(order))
@@ -405,8 +405,8 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
         kernel, basis, points = duchon(m, 1), Polynomials(m - 1), self.x_[:, None]
         if np.max(np.abs(self.x_ / self._range)) ** (m - 1) > 1e8:
             raise ValueError(
-                f"{where(self)}: function_ expands polynomials in powers of x, and x = {self._start:g} … lies too far "
-                f"from 0 for its range {self._range:g}; fit to x less its mean, or use predict and derivative."
+                f"{where(self)}: function_ expands polynomials in powers of x, but x = {self._start:g} … is too far "
+                f"from 0 for its range {self._range:g}; fit to x minus its mean, or use predict and derivative."
             )
         a = self.weight_ * (self.y_ - self.polynomial_(self.x_)) / self.alpha_
         nodes = (self._start + self._range * (np.arange(m) + 0.5) / m)[:, None]

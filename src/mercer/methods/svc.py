@@ -1,4 +1,4 @@
-"""Support vector classification, C and ν forms."""
+"""Support vector classification, in the C and ν forms."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ JOINT = ("crammer_singer", "kbb")
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DropInClassifier(DropIn, Classifier):
-    """The parameters that both classifiers have besides."""
+    """Further parameters shared by both classifiers."""
 
     class_weight: ClassWeight = None
     decision_function_shape: str = "ovr"
@@ -52,56 +52,56 @@ class SVC(DropInClassifier):
     Parameters
     ----------
     C : float > 0, or inf
-        Weight of the errors; larger fits the training data more closely. Infinity asks for a hard margin, and raises
-        where the classes are not separable.
+        Regularisation parameter; larger fits the training data more closely. Infinity gives a hard margin, and raises
+        an error if the classes are not separable.
     loss : {"hinge", "squared_hinge"}
-        The squared hinge punishes large errors more, and leaves more support vectors.
+        The squared hinge penalises large errors more, and gives more support vectors.
     budget : float >= 0, optional
-        Instead of C: the sum of the weighted losses is at most this, for each machine, and ‖f‖ the least; 0 is the hard
-        margin. `C_` tells which C does it.
+        Instead of C: an upper bound on the sum of the weighted losses of each machine, with ‖f‖ minimal; 0 is the hard
+        margin. `C_` gives the corresponding C.
     multi_class : {"ovo", "ovr", "crammer_singer", "kbb"}
-        With more than two classes: a machine for each pair; for each class against the rest; or all classes at once,
-        with the loss of the worst rival (Crammer and Singer), or the sum over rivals (Weston and Watkins). All at once,
-        the offsets are penalised, as if the kernel were k + 1.
+        For more than two classes: one machine per pair; one per class against the rest; or all classes jointly, with
+        the loss of the worst rival (Crammer and Singer) or the sum over rivals (Weston and Watkins). The joint forms
+        penalise the offsets, as if the kernel were k + 1.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, Kernel, expression or callable
         A callable maps two matrices to the matrix of kernel values, as in scikit-learn.
     degree, gamma, coef0
-        As in scikit-learn, for its names; with a Kernel or an expression they are an error.
+        As in scikit-learn, for its names; an error with a Kernel or an expression.
     shrinking : bool
-        Accepted; the working-set solver has no use for it.
+        Accepted for compatibility, and ignored.
     tol : float > 0
-        LIBSVM's criterion, judged in double precision: max{f : β can grow} − min{f : β can fall} ≤ tol.
+        LIBSVM's stopping criterion, in double precision: max{f : β can grow} − min{f : β can fall} ≤ tol.
     cache_size : float or "auto"
-        Megabytes for kernel rows; "auto" takes a quarter of the machine's memory, if that is free.
+        Memory for kernel rows in megabytes; "auto" uses a quarter of the machine's memory, if that much is free.
     class_weight : dict, "balanced" or None
         Multiplies C for each class.
     verbose : bool
-        Accepted; the course of the solution is in `solutions_`.
+        Accepted for compatibility; the solver's history is in `solutions_`.
     max_iter : int
-        Steps of two variables at most in each problem; −1 for LIBSVM's limit, 10⁷ or 100 a sample.
+        Maximum number of two-variable steps per problem; −1 uses LIBSVM's limit, 10⁷ or 100 per sample.
     decision_function_shape : {"ovr", "ovo"}
         Shape of `decision_function` with more than two classes.
     break_ties : bool
-        Whether votes that tie are decided by confidence ("ovr" only).
+        Whether to break ties between votes by confidence ("ovr" only).
     random_state : int, RandomState, Generator or None
-        For representations that draw, and for the folds of the calibration; the solver draws nothing.
+        Seed of randomised representations and of the calibration folds; the solver is deterministic.
     calibration : {None, "cv"}
-        Whether there are probabilities, from values that five-fold cross-validation holds out; the folds start from the
-        fitted machine, on its kernel rows. `predict` is then the most probable class.
+        Whether to estimate probabilities, from held-out values of five-fold cross-validation. The folds start from the
+        fitted machine and reuse its kernel rows. `predict` then returns the most probable class.
     probability : bool
         scikit-learn's name for ``calibration="cv"``.
     fit_intercept : bool
-        Whether there is an offset b. Without it the machine lies in the kernel's space, and single variables move.
+        Whether to fit an offset b. Without it, the function lies in the RKHS, and steps change single variables.
     gram : str or Representation
-        "auto" takes rows of the exact matrix; ``Nystrom(…)`` and the like approximate it.
+        "auto" uses rows of the exact matrix; ``Nystrom(…)`` and the like approximate it.
     n_jobs : int, optional
-        Threads; None uses all cores.
+        Number of threads; None uses all cores.
     time_budget : float, optional
-        Seconds after which the best machine so far is returned, with a warning. Ctrl-C does the same at once.
+        Time limit in seconds; on expiry the best machine so far is kept, with a warning. Ctrl-C has the same effect.
     checkpoint : path, optional
-        A file to which the state is written every few seconds. A fit that finds it there, with the same data and
-        parameters, goes on from it. A state that is not feasible is refused; values that are not those of its
-        coefficients are computed anew. If the file cannot be written any more, the fit warns and goes on.
+        File to which the state is saved every few seconds. A fit with the same data and parameters resumes from it. An
+        infeasible state is refused; values that do not match its coefficients are recomputed. If the file can no longer
+        be written, the fit warns and continues.
 
     Attributes
     ----------
@@ -110,17 +110,17 @@ class SVC(DropInClassifier):
     function_ : Function
         The machine, or with more classes all pairs as one vector-valued function: values, norm, margin 2/‖f‖.
     solutions_ : list of BoxSolution
-        For each machine: gap, objective, iterations and their history.
+        Duality gap, objective, iterations and history of each machine.
     calibration_ : Calibration
         Slopes from decision values to log-odds, and the held-out Brier score and log-loss.
     C_ : array of shape (n_machines,)
-        C of each machine, which `budget` led to.
+        The C of each machine, as determined by `budget`.
     kernel_ : Kernel
 
     Notes
     -----
-    Exact: the same optimum as LIBSVM's. A conditionally positive definite kernel of order 1 (Log, Power, Multiquadric)
-    is valid with the offset. Callbacks (``set_callbacks``) are told of every machine and of its rounds.
+    The optimum is exact, and the same as LIBSVM's. Conditionally positive definite kernels of order 1 (Log, Power,
+    Multiquadric) are valid with the offset. Callbacks (``set_callbacks``) are notified of each machine and its rounds.
 
     References
     ----------
@@ -153,7 +153,7 @@ class SVC(DropInClassifier):
             check_number(self, "budget", self.budget, at_least=0)
             for name, value, default in (("C", self.C, 1.0), ("checkpoint", self.checkpoint, None)):
                 if not is_one_of(value, (default,)):
-                    raise ValueError(f"{where(self)}: {name} = {value!r} has no meaning beside budget; leave it out.")
+                    raise ValueError(f"{where(self)}: {name} = {value!r} does not apply with budget; omit it.")
         if self._hard and self.loss != "hinge":
             raise ValueError(f"{where(self)}: {self._hard}, a hard margin, has no loss; leave loss at 'hinge'.")
         if self.multi_class in JOINT:
@@ -165,15 +165,16 @@ class SVC(DropInClassifier):
             for name, (default, value) in without.items():
                 if not is_one_of(value, (default,)):
                     raise ValueError(
-                        f"{where(self)}: multi_class = {self.multi_class!r} goes without {name}; use 'ovo' or 'ovr'."
+                        f"{where(self)}: multi_class = {self.multi_class!r} does not support {name}; use 'ovo' or "
+                        "'ovr'."
                     )
             if np.inf == self.C:
                 raise ValueError(f"{where(self)}: C = inf needs multi_class='ovo' or 'ovr'.")
 
     def solved_problem(self, X: Data, y: Array, sample_weight: Array = None) -> SolvedProblem:
-        """The problem that this fit of two classes, to these data, solved."""
+        """The problem that this fit of two classes to these data solved."""
         if len(self.classes_) > 2 or self.multi_class in JOINT:
-            raise NoProblemError("there are more than two classes, each pair with a machine of its own")
+            raise NoProblemError("there are more than two classes, and each pair has its own machine")
         if self._hard or self.budget is not None:
             raise NoProblemError("a hard margin, or a budget of errors, has no loss")
         target = np.asarray(host(y)).ravel()  # a column is a vector
@@ -185,12 +186,12 @@ class SVC(DropInClassifier):
     def tuning_objective(
         self, criterion: str, X: Data, y: Array, sample_weight: Array = None, monitor: Monitor | None = None
     ) -> Objective:
-        """One of `criteria` on these data, summed over the machines."""
+        """The objective of one of `criteria` on these data, summed over the machines."""
         self._check_parameters()
         if np.isinf(self.C) or self.budget is not None or self.multi_class in JOINT:
             raise ValueError(
-                f"{where(self)}: a hard margin, a budget, or all classes at once have no bound with a gradient; give a "
-                "finite C to start from, and multi_class='ovo' or 'ovr'."
+                f"{where(self)}: a hard margin, a budget and joint multi-class machines have no differentiable bound; "
+                "give a finite starting value of C, and multi_class='ovo' or 'ovr'."
             )
         if criterion == "radius_margin" and not self.fit_intercept:
             raise ValueError(f"{where(self)}: 'radius_margin' needs an offset; use 'span' or fit_intercept=True.")
@@ -198,15 +199,15 @@ class SVC(DropInClassifier):
 
     @property
     def _hard(self) -> str | None:
-        """What asks for a hard margin, if anything does."""
+        """The parameter that requests a hard margin, if any."""
         return "C = inf" if np.inf == self.C else "budget = 0" if self.budget == 0 else None
 
     def _prepare(self, X: Data) -> Sample:
         claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
         if self.multi_class in JOINT and claim.is_cpd and claim.order == 1:
             raise ValueError(
-                f"{where(self)}: the kernel {self.kernel_} is {claim}, and with multi_class = {self.multi_class!r} no "
-                "offset is free; use 'ovo' or 'ovr'."
+                f"{where(self)}: the kernel {self.kernel_} is {claim}, but with multi_class = {self.multi_class!r} the "
+                "offset is penalised; use 'ovo' or 'ovr'."
             )
         return super()._prepare(X)
 
@@ -268,7 +269,7 @@ class SVC(DropInClassifier):
         return BoxProblem(y, np.where(y > 0, 0.0, -bound), np.where(y > 0, bound, 0.0), group, ridge=ridge)
 
     def _task_problems(self, layout: Layout, weight: np.ndarray) -> BoxProblem:
-        return self._task_problem(layout.y, weight)  # of each sample by itself
+        return self._task_problem(layout.y, weight)  # bounds depend on each sample alone
 
     def _scale_and_offset(self, offsets: np.ndarray) -> tuple[Any, Any]:
         return 1.0, offsets[..., 0] if self.fit_intercept else 0.0
@@ -287,15 +288,15 @@ class SVC(DropInClassifier):
         found = rows.without_box(lambda C: self._task_problem(task.y, task.weight, C), task.name)
         if found is None:
             raise ValueError(
-                f"{where(self)}: {self._hard} asks for a hard margin, but {task.name} is not separable by this kernel "
+                f"{where(self)}: {self._hard} requires a hard margin, but {task.name} is not separable by this kernel "
                 f"with a margin above {2 / np.sqrt(HARD[-1] / rows.scale):.1g}; give a finite C."
             )
         return found
 
     def _meet_budget(self, rows: Rows, task: Task) -> tuple[float, BoxSolution]:
-        """The least C, to four digits, with which the losses sum to no more than the budget, and its solution.
+        """The smallest C, to four digits, for which the losses sum to at most the budget, and its solution.
 
-        f is unique for each C, and so is the sum of losses, which falls continuously as C grows. A run that is ended
+        For each C, f and the sum of losses are unique; the sum decreases continuously as C grows. A run that stops
         early ends the search.
         """
         budget: float = self.budget  # type: ignore[assignment]
@@ -304,7 +305,7 @@ class SVC(DropInClassifier):
         constant = constant if self.fit_intercept else plus + minus
         if budget >= constant:
             raise ValueError(
-                f"{where(self)}: budget = {budget:g} leaves {task.name} to a constant, of which the losses sum to "
+                f"{where(self)}: budget = {budget:g} is met for {task.name} by a constant, whose losses sum to "
                 f"{constant:g}; lower it."
             )
         found: dict[float, tuple[BoxSolution, float]] = {}
@@ -345,12 +346,12 @@ class SVC(DropInClassifier):
 
 
 class _StoppedError(Exception):
-    """The run for a C ended before its optimum."""
+    """The run for one C stopped before its optimum."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NuSVC(DropInClassifier):
-    r"""Support vector classification with ν, which bounds the fraction of margin errors.
+    r"""Support vector classification in the ν form, which bounds the fraction of margin errors.
 
     .. math:: \min \tfrac12 \|f\|^2 - \nu\rho + \tfrac1n \sum_i w_i \big(\rho - y_i (f(x_i) + b)\big)_+
 
@@ -359,9 +360,9 @@ class NuSVC(DropInClassifier):
     Parameters
     ----------
     nu : float in (0, 1]
-        At most this fraction of the samples are margin errors, and at least this fraction support vectors.
+        At most this fraction of the samples are margin errors, and at least this fraction are support vectors.
     class_weight : dict, "balanced" or None
-        Multiplies the weights of each class's samples. (scikit-learn accepts it, and LIBSVM leaves it unused for ν.)
+        Factors on the sample weights of each class. (scikit-learn accepts it, but LIBSVM ignores it for ν.)
     kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter, decision_function_shape, break_ties,
     random_state, probability, calibration, gram, n_jobs, time_budget, checkpoint
         As in `SVC`.
@@ -406,7 +407,7 @@ class NuSVC(DropInClassifier):
             raise ValueError(f"{where(self)}: the specified nu = {self.nu} is infeasible; lower it.")
 
     def _task_problem(self, y: np.ndarray, weight: np.ndarray, C: float | None = None) -> BoxProblem:
-        most = min(weight[y > 0].sum(), weight[y < 0].sum())  # a fold may have less of one class than ν asks for
+        most = min(weight[y > 0].sum(), weight[y < 0].sum())  # a fold may have less of one class than ν requires
         start = np.zeros(len(y))
         for sign in (1.0, -1.0):
             mine = np.flatnonzero(y == sign)
@@ -420,18 +421,18 @@ class NuSVC(DropInClassifier):
         if vanishing:
             warn(
                 f"{where(self)}: nu = {self.nu} is so small that the margin ρ vanishes (below tol = {self.tol:g}), and "
-                "the machine, which is divided by it, is only rounding; raise nu, or lower tol.",
+                "the machine, which is divided by ρ, is dominated by rounding; raise nu, or lower tol.",
                 ConvergenceWarning,
             )
 
     def _scale_and_offset(self, offsets: np.ndarray) -> tuple[Any, Any]:
         plus, minus = offsets[..., 0], offsets[..., 1]  # b − ρ and b + ρ
-        rho = np.abs(minus - plus) / 2  # of a run that was ended early it may have the wrong sign
+        rho = np.abs(minus - plus) / 2  # its sign may be wrong after an early stop
         rho = np.where(rho > 0, rho, 1.0)
         return 1 / rho, (plus + minus) / 2 / rho
 
 
 def filled(bounds: np.ndarray, total: float) -> np.ndarray:
-    """A vector within 0 … bounds that sums to `total`: the first entries full, as LIBSVM starts."""
+    """LIBSVM's starting vector: within 0 … bounds, of sum `total`, with the first entries at their bounds."""
     before = np.concatenate([[0.0], np.cumsum(bounds)[:-1]])
     return np.clip(total - before, 0.0, bounds)

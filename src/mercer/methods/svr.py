@@ -1,4 +1,4 @@
-"""Support vector regression, ε and ν forms, and the one-class machine."""
+"""Support vector regression, in the ε and ν forms, and the one-class machine."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from .svc import filled
 
 
 class _OneMachine(SupportVectorMachine):
-    """One function on all samples of positive weight."""
+    """Base of machines with a single function of all samples of positive weight."""
 
     minimises_risk = True
 
     def _fit_one(self, X: Data, y: np.ndarray | None, sample_weight: Array) -> None:
-        """Solve, and keep what scikit-learn keeps; BLAS on one thread, so that the digits are the same everywhere."""
+        """Solve, and set scikit-learn's attributes; BLAS runs on one thread, so that results are reproducible."""
         with one_blas_thread:
             sample = self._prepare(X)
             n = self.kernel_.domain.size(X)
@@ -59,10 +59,10 @@ class _OneMachine(SupportVectorMachine):
             self.function_ = self._machine(sample, self.support_, beta[moving], self.intercept_[0])
             self.intercept_ = self._offset_of(self.function_, self.intercept_)
 
-    _n_tasks = 1  # how many problems there are to solve
+    _n_tasks = 1  # number of problems to solve
 
     def _problem(self, y: np.ndarray | None, weight: np.ndarray) -> tuple[BoxProblem, int]:
-        """The dual, and how often each sample stands in it."""
+        """The dual problem, and the number of variables per sample."""
         raise NotImplementedError
 
     def _solve(self, rows: Rows, problem: BoxProblem, weight: np.ndarray) -> BoxSolution:
@@ -79,7 +79,7 @@ class _OneMachine(SupportVectorMachine):
 
 class _Regressor(RegressorMixin, _OneMachine):
     C: float
-    _endless: tuple[float, ...] = ()  # C, besides numbers
+    _endless: tuple[float, ...] = ()  # values of C allowed besides finite numbers
 
     def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X and targets y; a weight multiplies the sample's C."""
@@ -112,14 +112,14 @@ class SVR(DropIn, _Regressor):
     ----------
     kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, fit_intercept, gram, n_jobs,
     time_budget, checkpoint
-        As in `SVC`. A `gram` that draws always draws the same.
+        As in `SVC`. A randomised `gram` uses a fixed seed.
     C : float > 0, or inf
-        Weight of the errors; larger fits the training data more closely. Infinity allows no error above `epsilon`, and
-        raises where the kernel cannot do that.
+        Regularisation parameter; larger fits the training data more closely. Infinity allows no error above `epsilon`,
+        and raises an error if that is impossible with this kernel.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}
-        The square punishes large errors more; with ``epsilon=0`` it is kernel ridge regression.
+        The squared loss penalises large errors more; with ``epsilon=0`` it gives kernel ridge regression.
     epsilon : float >= 0
-        Errors below it cost nothing; larger leaves fewer support vectors.
+        Smaller errors have zero loss; a larger epsilon gives fewer support vectors.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ class SVR(DropIn, _Regressor):
 
     @property
     def _hard(self) -> bool:
-        """Whether no error is allowed."""
+        """Whether errors above epsilon are forbidden."""
         return bool(np.inf == self.C)
 
     def _solve(self, rows: Rows, problem: BoxProblem, weight: np.ndarray) -> BoxSolution:
@@ -168,12 +168,12 @@ class SVR(DropIn, _Regressor):
         if found is None:
             raise ValueError(
                 f"{where(self)}: C = inf allows no error above epsilon = {self.epsilon:g}, but no function of this "
-                "kernel is so close to y; give a finite C."
+                "kernel fits y that closely; give a finite C."
             )
         return found[1]
 
     def solved_problem(self, X: Data, y: Array, sample_weight: Array = None) -> SolvedProblem:
-        """The problem that this fit, to these data, solved."""
+        """The problem that this fit to these data solved."""
         if np.isinf(self.C):
             raise NoProblemError("a hard margin, or a budget of errors, has no loss")
         target = np.asarray(host(y)).ravel()  # a column is a vector
@@ -182,7 +182,7 @@ class SVR(DropIn, _Regressor):
         return self._solved(X, kind(self.epsilon), target, w)
 
     def _problem(self, y: np.ndarray | None, weight: np.ndarray) -> tuple[BoxProblem, int]:
-        # β = β⁺ + β⁻ with β⁺ ≥ 0 pulling from y − ε and β⁻ ≤ 0 from y + ε
+        # β = β⁺ + β⁻, with β⁺ ≥ 0 for the constraint at y − ε and β⁻ ≤ 0 for that at y + ε
         assert y is not None
         bound, nothing, ridge = np.ones_like(weight) if self._hard else self.C * weight, np.zeros(len(y)), None
         if self.loss != "epsilon_insensitive" and not self._hard:
@@ -195,7 +195,7 @@ class SVR(DropIn, _Regressor):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NuSVR(DropIn, _Regressor):
-    r"""Support vector regression in which ν replaces ε.
+    r"""Support vector regression in the ν form, where ν replaces ε.
 
     .. math:: \min \tfrac12 \|f\|^2
               + C \Big( \nu n \varepsilon + \sum_i w_i \big(|y_i - f(x_i) - b| - \varepsilon\big)_+ \Big)
@@ -206,14 +206,14 @@ class NuSVR(DropIn, _Regressor):
         At most this fraction of the samples lie outside the tube, and at least this fraction are support vectors.
     C : float > 0
     kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter, gram, n_jobs, time_budget, checkpoint
-        As in `SVC`. A `gram` that draws always draws the same.
+        As in `SVC`. A randomised `gram` uses a fixed seed.
 
     Attributes
     ----------
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, function_, solutions_, kernel_
         As in `SVR`.
     epsilon_ : float
-        The half-width of the tube that ν led to.
+        Half-width of the tube, as determined by ν.
 
     References
     ----------
@@ -254,34 +254,34 @@ class NuSVR(DropIn, _Regressor):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class OneClassSVM(DropIn, OutlierMixin, _OneMachine):
-    r"""The region where a sample lies: the ν form, or the hinge form with a threshold.
+    r"""One-class support vector machine: the region of a sample, in the ν form or the hinge form with a threshold.
 
     .. math:: \min \tfrac12 \|f\|^2 - \nu n \rho + \sum_i w_i (\rho - f(x_i))_+
               \qquad\text{or}\qquad \min \tfrac12 \|f\|^2 + C \sum_i w_i (1 - f(x_i))_+
 
-    A point is an inlier where f(x) ≥ ρ, or f(x) ≥ δ.
+    A point is an inlier if f(x) ≥ ρ, or f(x) ≥ δ, respectively.
 
     Parameters
     ----------
     kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, gram, n_jobs, time_budget, checkpoint
-        As in `SVC`. A `gram` that draws always draws the same.
+        As in `SVC`. A randomised `gram` uses a fixed seed.
     nu : float in (0, 1]
-        At most this fraction of the samples are outliers, and at least this fraction support vectors.
+        At most this fraction of the samples are outliers, and at least this fraction are support vectors.
     C : float > 0, optional
-        Asks for the hinge form, instead of ν; larger leaves fewer samples below 1. In terms of a penalty λ‖f‖² and the
-        mean of the losses, C = 1/(2λn).
+        Selects the hinge form instead of ν; larger leaves fewer samples below 1. In terms of a penalty λ‖f‖² and the
+        mean loss, C = 1/(2λn).
     delta : float
-        The threshold δ of the hinge form; larger calls more points outliers.
+        Threshold δ of the hinge form; larger declares more points outliers.
     calibration : {None, "cv"}
-        Whether there are `p_values`, from scores that five-fold cross-validation holds out.
+        Whether to provide `p_values`, from held-out scores of five-fold cross-validation.
 
     Attributes
     ----------
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, offset_
         As in scikit-learn; `offset_` is ρ, or δ.
     nu_, C_ : float
-        The same machine in the other form: the ν form divided by ρ is the hinge form with C = 1/ρ and δ = 1; `nu_` is
-        Σα/(C Σw). With a kernel for which ρ ≤ 0 there is no hinge form, and `C_` is NaN.
+        Parameters of the equivalent other form: the ν form divided by ρ is the hinge form with C = 1/ρ and δ = 1; `nu_`
+        is Σα/(C Σw). If ρ ≤ 0, there is no hinge form, and `C_` is NaN.
     function_, solutions_, kernel_
         As in `SVC`.
 
@@ -305,11 +305,11 @@ class OneClassSVM(DropIn, OutlierMixin, _OneMachine):
     delta: float = 1.0
     calibration: str | None = None
 
-    _to_free_the_offset = "leave C out, for the ν form"
+    _to_free_the_offset = "omit C, to use the ν form"
 
     @property
     def fit_intercept(self) -> bool:  # type: ignore[override]
-        """Whether the machine has an offset: the ν form does, and the hinge form does not."""
+        """Whether the machine has an offset: the ν form does, the hinge form does not."""
         return self.C is None
 
     _balanced = False  # the coefficients sum to ν
@@ -321,9 +321,11 @@ class OneClassSVM(DropIn, OutlierMixin, _OneMachine):
         if self.C is not None:
             check_number(self, "C", self.C, above=0)
             if self.nu != 0.5:
-                raise ValueError(f"{where(self)}: nu = {self.nu} and C = {self.C} are two forms; give one of them.")
+                raise ValueError(
+                    f"{where(self)}: nu = {self.nu} and C = {self.C} are mutually exclusive; pass only one."
+                )
         elif self.delta != 1.0:
-            raise ValueError(f"{where(self)}: delta = {self.delta} belongs to the hinge form; give C as well.")
+            raise ValueError(f"{where(self)}: delta = {self.delta} applies to the hinge form only; pass C too.")
         check_choice(self, "calibration", self.calibration, (None, "cv"))
 
     def fit(self, X: Data, y: Array = None, sample_weight: Array = None) -> Self:
@@ -341,7 +343,7 @@ class OneClassSVM(DropIn, OutlierMixin, _OneMachine):
     def _problem(self, y: np.ndarray | None, weight: np.ndarray) -> tuple[BoxProblem, int]:
         nothing = np.zeros(len(weight))
         if self.calibration is not None and len(weight) < 2:
-            raise ValueError(f"{where(self)}: calibration = 'cv' holds samples out, but there is one only; give more.")
+            raise ValueError(f"{where(self)}: calibration = 'cv' needs at least two samples, but there is one.")
         if self.C is not None:
             return BoxProblem(np.ones(len(weight)), nothing, self.C * weight), 1
         start = filled(weight, self.nu * weight.sum())
@@ -362,7 +364,7 @@ class OneClassSVM(DropIn, OutlierMixin, _OneMachine):
         return solution
 
     def _scores(self, rows: Rows, solution: BoxSolution, weight: np.ndarray) -> np.ndarray:
-        """For each sample (f − ρ)/Σα of a machine that was fitted without it, with the same total weight."""
+        """Held-out scores (f − ρ)/Σα, from machines fitted without the sample, with the same total weight."""
         scores, fold = np.empty(len(weight)), folds([np.arange(len(weight))], len(weight), np.random.default_rng(0))
         for k in range(fold.max() + 1):
             rest = np.where(fold == k, 0.0, weight)
@@ -388,7 +390,7 @@ class OneClassSVM(DropIn, OutlierMixin, _OneMachine):
         return self.decide(self.decision_function(X))
 
     def decide(self, values: np.ndarray) -> np.ndarray:
-        """1 for values of `decision_function` that are not negative, else −1."""
+        """1 for nonnegative values of `decision_function`, −1 otherwise."""
         require_fitted(self)
         return np.where(host(decision_array(self, values)) >= 0, 1, -1)
 
@@ -399,9 +401,9 @@ class OneClassSVM(DropIn, OutlierMixin, _OneMachine):
 
     @available_if(_has_p_values)
     def p_values(self, X: Data) -> np.ndarray:
-        """How rarely a sample of the same kind would look at least as odd as x, from held-out scores.
+        """The probability that an inlier scores no higher than x, estimated from held-out scores.
 
-        Of new points of the sample's distribution, about a fraction t have a p-value of at most t.
+        About a fraction t of new points from the sample's distribution have a p-value of at most t.
         """
         scores = self.decision_function(X) / self._total
         return (1 + np.searchsorted(self._held_out, scores, side="right")) / (1 + len(self._held_out))

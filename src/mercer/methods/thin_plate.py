@@ -1,4 +1,4 @@
-"""The thin-plate smoothing spline in several variables."""
+"""Thin-plate smoothing splines in several variables."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
               \frac{m!}{\nu!} \int_{\mathbb R^d} \big(\partial^\nu f\big)^2
 
     In the plane with m = 2 the penalty is the bending energy :math:`\int f_{xx}^2 + 2 f_{xy}^2 + f_{yy}^2`. Polynomials
-    of degree < m are free.
+    of degree < m are unpenalised.
 
     Parameters
     ----------
     alpha : float > 0, or {"gcv", "loo", "reml"}
-        Weight of the penalty; larger is smoother, up to the polynomial of degree m − 1. Or how to choose it: by
-        generalised cross-validation, by leave-one-out, or by restricted maximum likelihood. R's ``fields::Tps`` calls
-        it lambda.
+        Regularisation parameter; larger is smoother, up to a polynomial of degree m − 1. A name selects it by
+        generalised cross-validation, leave-one-out error, or restricted maximum likelihood. It is lambda in R's
+        ``fields::Tps``.
     order : int > d/2, optional
-        m. Raising it makes the function smoother and enlarges the free part to (d + m − 1 choose d) polynomials, which
-        the samples have to determine. None: 2, in any dimension; see the notes for d > 3.
+        m. A higher order makes the function smoother, and enlarges the free part to (d + m − 1 choose d) polynomials,
+        which the samples must determine. None means 2, in any dimension; see the notes for d > 3.
     df : float, optional
         Instead of `alpha`: the effective degrees of freedom.
     gram : str or Representation
-        "auto" or "dense": exact, O(n³) once for all alphas. ``Nystrom(rank=r)`` and others with a factor: the spline
-        with r landmarks, O(nr²).
+        "auto" or "dense": exact, O(n³) once for all alphas. ``Nystrom(rank=r)`` and other low-rank representations: a
+        spline with r landmarks, O(nr²).
     random_state, time_budget
         As in `KernelRidge`.
 
@@ -60,22 +60,22 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
     function_ : Function
         f in the space of the polyharmonic kernel, with its polynomial: values, gradients, bending energy ‖f‖².
     kernel_ : Kernel
-        The positive definite form of that kernel, from which the matrix is made.
+        The positive definite form of that kernel, used for the matrix.
     gram_choice_ : str
-        How the matrix was held, and why.
+        How the matrix was stored, and why.
 
     Notes
     -----
-    One eigendecomposition serves all alphas (Demmler–Reinsch). Columns of X should have one unit: the penalty is
-    invariant under rotations, not under scaling a coordinate.
+    One eigendecomposition serves all alphas (Demmler–Reinsch). The columns of X should have the same unit: the penalty
+    is invariant under rotations, but not under rescaling a single coordinate.
 
-    The penalty needs 2m > d, and then the free part grows quickly with d. With ``order=None`` the free part stays
-    affine: for d > 3 the second derivatives are measured in Duchon's larger family of norms,
+    The penalty requires 2m > d, so the free part grows quickly with d. With ``order=None`` the free part stays affine:
+    for d > 3 the second derivatives are measured in Duchon's larger family of norms,
     :math:`\int |\omega|^{2s} |\widehat{\partial^\nu f}|^2` with s = (d − 3)/2, whose kernel is −‖x − y‖ up to a factor,
-    which is taken as 1.
+    taken as 1.
 
-    Posterior standard deviations with landmarks contain what the landmarks leave of the prior's variance. All is
-    computed in double precision.
+    With landmarks, posterior standard deviations include the prior variance that the landmarks do not explain. All
+    computations are in double precision.
 
     References
     ----------
@@ -121,14 +121,14 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
         return Reduced(duchon(m, d) if 2 * m > d else Polyharmonic(1), anchors_of(X, m - 1), m - 1)
 
     def _check_size(self, X: Data, power: int) -> None:
-        """Refuse an X whose powers, as kernel and polynomials take them, have squares that are no floats."""
+        """Refuse an X whose powers in kernel and polynomials have squares that overflow or underflow."""
         xp = namespace(X)
-        for values in (X, xp.max(X, axis=0) / 2 - xp.min(X, axis=0) / 2):  # halves, whose difference is finite
+        for values in (X, xp.max(X, axis=0) / 2 - xp.min(X, axis=0) / 2):  # halves, so that the difference is finite
             size = power_of_two(values)
             if power * abs(log2(size)) > SQUARED:
                 raise ValueError(
-                    f"{where(self)}: X is of size {size:.0e}, whose powers up to {2 * power} are no floating-point "
-                    f"numbers; divide X by {size:.0e}."
+                    f"{where(self)}: X is of size {size:.0e}, and its powers up to {2 * power} overflow or underflow; "
+                    f"divide X by {size:.0e}."
                 )
 
     def _points(self, X: Data) -> Any:
@@ -170,7 +170,7 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
         return self
 
     def predict(self, X: Data, return_std: bool = False) -> Any:
-        """The values f(x); with `return_std` also their posterior standard deviations, without the noise."""
+        """The values f(x); with `return_std`, also their posterior standard deviations, excluding noise."""
         X = self._check_new(X)
         values = self.function_(X)
         if not return_std:

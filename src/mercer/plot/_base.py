@@ -18,21 +18,21 @@ from ..kernels import KernelLike
 from ..kernels.expression import as_kernel
 from ..types import Array, Axis, Data, EstimatorLike, RandomState
 
-Keywords = dict[str, Any] | None  # of matplotlib's functions
+Keywords = dict[str, Any] | None  # for matplotlib's functions
 
-MANY = 12  # with more entries, a legend is small
+MANY = 12  # a legend with more entries has small text
 LARGER = {"^": 1.3, "v": 1.3, "P": 1.3, "X": 1.3, "*": 2.0}  # markers that look small beside a square
 
 
 class Display:
-    """Base: `plot` draws on given or new axes, and keeps them as `ax_` and `figure_`."""
+    """Base class: `plot` draws on given or new axes, and stores them in `ax_` and `figure_`."""
 
     ax_: Any
     axes_: list[Any]
     figure_: Any
 
     def _axes(self, ax: Axis, figsize: tuple[float, float]) -> Any:
-        """The axes to draw on: those given, or those of a new figure."""
+        """The axes to draw on, given or new."""
         optional("matplotlib", "plot", type(self).__name__)
         if ax is None:
             from matplotlib import pyplot
@@ -42,7 +42,7 @@ class Display:
         return ax
 
     def _panels(self, ax: Any, count: int, size: tuple[float, float], columns: int | None = None) -> list[Any]:
-        """`count` axes, kept as `axes_`: the given ones, the parts of one given axes, or those of a new figure."""
+        """`count` axes, stored in `axes_`: given ones, parts of a single given axes, or those of a new figure."""
         optional("matplotlib", "plot", type(self).__name__)
         if count == 1 and (ax is None or hasattr(ax, "get_subplotspec")):
             return [self._axes(ax, size)]
@@ -57,11 +57,11 @@ class Display:
             place = ax.get_subplotspec()
             if place is None:
                 raise ValueError(
-                    f"{type(self).__name__}: axes without a subplot grid cannot be divided into {count} panels; give "
+                    f"{type(self).__name__}: axes without a subplot grid cannot be divided into {count} panels; pass "
                     f"{count} axes."
                 )
             ax.set_axis_off()
-            # a layout engine leaves room for titles and tick labels; without one, we do
+            # without a layout engine, leave room for titles and tick labels
             room = {} if ax.figure.get_layout_engine() is not None else {"hspace": 0.65, "wspace": 0.4}
             grid = place.subgridspec(rows, columns, **room)
             axes = [ax.figure.add_subplot(grid[k // columns, k % columns]) for k in range(count)]
@@ -74,7 +74,7 @@ class Display:
 
 
 def colours(n: int) -> list[Any]:
-    """n colours: ours as far as they go, ten distinct ones for digits, else from a colour map."""
+    """n colours: Mercer's own if enough, ten distinct ones for digits, otherwise from a colour map."""
     if n <= len(COLOURS):
         return list(COLOURS[:n])
     from matplotlib import colormaps
@@ -85,14 +85,14 @@ def colours(n: int) -> list[Any]:
 
 
 def contours(draw: Any, *data: Any, **style: Any) -> Any:
-    """Call ``ax.contour`` or a relative, without its warning about levels that the data do not reach."""
+    """Call ``ax.contour`` or similar, without its warning about levels outside the data."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="No contour levels were found")
         return draw(*data, **style)
 
 
 def style(given: Keywords, **defaults: Any) -> dict[str, Any]:
-    """The defaults, overridden by the user's keywords, which may be matplotlib's abbreviations (``c``, ``lw``)."""
+    """The defaults, overridden by the user's keywords, which may use matplotlib's abbreviations (``c``, ``lw``)."""
     from matplotlib import cbook, collections, lines, text
 
     kinds: tuple[Any, ...] = (collections.Collection, lines.Line2D, text.Text)
@@ -102,13 +102,13 @@ def style(given: Keywords, **defaults: Any) -> dict[str, Any]:
 
 
 def plain(label: Any) -> str:
-    """A name from the data as plain text: no mathematics between dollars, not hidden by a leading underscore."""
+    """A name from the data as plain text: dollar signs escaped, and a leading underscore does not hide it."""
     words = str(label).replace("$", r"\$")
     return f" {words}" if words.startswith("_") else words
 
 
 def legend(ax: Axis, **place: Any) -> None:
-    """A legend: beside the axes if the figure has a layout engine, else over the data."""
+    """Draw a legend: beside the axes if the figure has a layout engine, otherwise over the data."""
     count = len(ax.get_legend_handles_labels()[1])
     beside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0, "frameon": False, **place}
     within = {"loc": "best", "framealpha": 0.8}
@@ -119,7 +119,7 @@ def legend(ax: Axis, **place: Any) -> None:
 def scatter_classes(
     ax: Axis, X: np.ndarray, y: np.ndarray, labels: Any, tints: Any, size: float, **look: Any
 ) -> list[Any]:
-    """The points of each class in its colour, and with a marker of its own; a size among the looks is for all."""
+    """Draw the points of each class in its own colour and marker; a size in `look` applies to all."""
     drawn = []
     for c, (label, tint) in enumerate(zip(labels, tints, strict=True)):
         shape = MARKERS[c % len(MARKERS)]
@@ -129,7 +129,7 @@ def scatter_classes(
 
 
 def dress(ax: Axis, title: str = "", **labels: Any) -> None:
-    """Title at the left, axis labels, and no top and right spines."""
+    """Set the title at the left and axis labels; remove the top and right spines."""
     ax.spines[["top", "right"]].set_visible(False)
     if title:
         ax.set_title(title, loc="left", fontsize=11)
@@ -137,7 +137,7 @@ def dress(ax: Axis, title: str = "", **labels: Any) -> None:
 
 
 def whole_ticks(*axes: Any) -> None:
-    """Ticks of the x- or y-axis at whole numbers only."""
+    """Put ticks at whole numbers only."""
     from matplotlib.ticker import MaxNLocator
 
     for axis in axes:
@@ -145,12 +145,12 @@ def whole_ticks(*axes: Any) -> None:
 
 
 def star(ax: Any, x: float, y: float, **look: Any) -> list[Any]:
-    """The mark of the best point."""
+    """Mark the best point with a star."""
     return ax.plot([x], [y], "*", **{"color": "white", "markeredgecolor": INK, **look})
 
 
 def about_zero(values: Array, pale: float = 1.0) -> dict[str, Any]:
-    """Orange below zero, white at it, blue above; `pale` > 1 leaves out the darkest colours, for plots below points."""
+    """Orange below zero, white at zero, blue above; `pale` > 1 omits the darkest colours, for plots under points."""
     from matplotlib.colors import LinearSegmentedColormap
 
     top = pale * float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
@@ -165,7 +165,7 @@ def dense(X: Data) -> np.ndarray:
 
 @contextmanager
 def unnamed() -> Iterator[None]:
-    """No warnings about missing column names, for a grid that goes to an estimator fitted to a data frame."""
+    """Suppress warnings about missing column names when an estimator fitted to a data frame receives a grid."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         yield
@@ -204,7 +204,7 @@ def interval(x: np.ndarray, resolution: int, padding: float) -> np.ndarray:
 
 
 def check_grid(owner: str, resolution: Any, padding: Any) -> None:
-    """Raise for an invalid resolution or padding."""
+    """Check the resolution and the padding."""
     check_number(owner, "resolution", resolution, at_least=2, integer=True)
     check_number(owner, "padding", padding, at_least=0)
 
@@ -219,13 +219,13 @@ def built(
 
 
 def represented(model: EstimatorLike) -> dict[str, Any]:
-    """The keywords `gram` and `random_state` of a fitted estimator."""
+    """The parameters `gram` and `random_state` of a fitted estimator, if set."""
     given = {name: getattr(model, name, None) for name in ("gram", "random_state")}
     return {name: value for name, value in given.items() if value is not None}
 
 
 def fitted(owner: str, estimator: EstimatorLike, *names: str, remedy: str) -> Any:
-    """The last estimator; an error if it lacks one of these attributes."""
+    """The final estimator; an error if it lacks any of these attributes."""
     model = last(estimator)
     lacking = [name for name in names if not hasattr(model, name)]
     if lacking:
@@ -234,6 +234,6 @@ def fitted(owner: str, estimator: EstimatorLike, *names: str, remedy: str) -> An
 
 
 def reached(owner: str, estimator: EstimatorLike, X: Data, *names: str, remedy: str) -> Unwrapped:
-    """The same, and X after the steps before it."""
+    """The final estimator, checked by `fitted`, and X after the steps before it."""
     fitted(owner, estimator, *names, remedy=remedy)
     return unwrapped(estimator, X)

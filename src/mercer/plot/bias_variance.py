@@ -1,4 +1,4 @@
-"""Bias and variance over the parameters of an estimator."""
+"""Bias and variance as functions of an estimator's parameters."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class BiasVarianceDisplay(Display):
               + \underbrace{\mathbb{E}\big(y - f(x)\big)^2}_{\text{noise}}
 
     averaged over x; expectations of :math:`\hat f` are over training samples. A wide kernel or strong regularisation
-    gives bias, a narrow kernel or weak regularisation variance. Use `from_simulation` if the truth is known, and
-    `from_bootstrap` otherwise.
+    causes bias, a narrow kernel or weak regularisation causes variance. Use `from_simulation` if the true function is
+    known, and `from_bootstrap` otherwise.
 
     Parameters
     ----------
@@ -41,16 +41,16 @@ class BiasVarianceDisplay(Display):
         One or two parameters and their values.
     bias, variance, error : arrays of shape (n_values,) or (n_first, n_second)
     noise : float, optional
-        The part of the error besides bias² and variance; None if it is unknown and included in bias².
+        The part of the error other than bias² and variance; None if unknown and included in bias².
 
     Attributes
     ----------
     ax_, figure_, axes_
-        The first of the axes, their figure, and all of them.
+        The first axes, the figure, and all axes.
     lines_ : dict of str to Line2D
         "bias", "variance" and "error" over one parameter.
     images_ : dict of str to QuadMesh
-        The same over two: the first parameter upwards, the second to the right.
+        "bias", "variance" and "error" over two parameters, the first upwards and the second to the right.
     best_ : list of Line2D
         Marks of the smallest error.
 
@@ -104,12 +104,12 @@ class BiasVarianceDisplay(Display):
         ax: Axis = None,
         **options: Any,
     ) -> Self:
-        """Fit to many simulated samples, and compare with the truth.
+        """Fit to many simulated samples, and compare with the true function.
 
         Parameters
         ----------
         estimator : regressor
-            Of any kind; clones are fitted.
+            Any regressor; clones are fitted.
         draw : function of a Generator
             Returns a sample (X, y). All parameter values use the same samples.
         X : samples
@@ -119,13 +119,13 @@ class BiasVarianceDisplay(Display):
         values : dict of one or two str to lists
             Parameters (``"alpha"``, ``"kernel__lengthscale"``) and their values.
         n_repeats : int >= 2
-            Number of samples. More make the estimates more precise. Both estimates are unbiased: variances have
+            Number of samples. More samples make the estimates more precise. Both are unbiased: variances have
             n_repeats − 1 in the denominator, and their contribution to bias² is subtracted.
         noise : float >= 0
             The variance of y given x, which is added to the error.
         random_state : int, Generator or None
         ax, **options
-            Of `plot`.
+            Passed to `plot`.
         """
         who = cls.__name__
         grid = _grid(who, values)
@@ -157,20 +157,20 @@ class BiasVarianceDisplay(Display):
         ax: Axis = None,
         **options: Any,
     ) -> Self:
-        """Fit to bootstrap samples, and compare with the targets that are not in each of them.
+        """Fit to bootstrap samples, and compare with the targets that each of them leaves out.
 
-        Without the truth, noise cannot be separated from bias: bias² includes it here.
+        Without the true function, noise cannot be separated from bias, so bias² includes it.
 
         Parameters
         ----------
         estimator : regressor
-            Of any kind; clones are fitted.
+            Any regressor; clones are fitted.
         X, y : samples and targets
         values, random_state, ax, **options
             As in `from_simulation`.
         n_repeats : int >= 2
-            Number of bootstrap samples. Each leaves out about 37 % of the data; samples that are left out less than
-            twice do not count.
+            Number of bootstrap samples. Each leaves out about 37 % of the data; samples left out fewer than
+            two times do not count.
         """
         who = cls.__name__
         grid = _grid(who, values)
@@ -202,7 +202,7 @@ class BiasVarianceDisplay(Display):
         Parameters
         ----------
         ax : matplotlib axes or array of them, optional
-            One is divided into the panels; None makes a figure.
+            A single axes is divided into panels; None creates a figure.
         line_kw, image_kw : dict, optional
             For ``Axes.plot`` over one parameter, ``Axes.pcolormesh`` over two.
         log : bool
@@ -241,7 +241,7 @@ class BiasVarianceDisplay(Display):
         y, x = _places(rows), _places(columns)
         every = np.concatenate([getattr(self, key).ravel() for key in PARTS])
         positive = every[every > 0]
-        # one scale for all three, so that they can be compared; it covers three decades at most
+        # one scale for all three, for comparison; it covers at most three decades
         low, high = max(positive.min(), positive.max() * 1e-3), positive.max()
         scale = LogNorm(low, high) if log else Normalize(0, high)
         best = np.unravel_index(int(np.nanargmin(self.error)), self.error.shape)
@@ -277,7 +277,7 @@ def _prediction(
     if found.shape != target.shape or found.dtype.kind not in "fiu":
         raise ValueError(
             f"{who}: {type(estimator).__name__} predicts {found.dtype} values of shape {found.shape} for targets of "
-            f"shape {target.shape}; give a regressor with one target."
+            f"shape {target.shape}; pass a regressor with one target."
         )
     return found
 

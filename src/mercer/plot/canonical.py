@@ -26,8 +26,8 @@ class CanonicalDisplay(Display):
     r"""Canonical variables against each other, and the correlations against those of permuted pairings.
 
     Each panel shows :math:`f_j(x_i) - \bar f_j` against :math:`g_j(y_i) - \bar g_j`, and their correlation. The last
-    panel shows the regularised correlations ρ₁ ≥ ρ₂ ≥ …, and the same for pairs (xᵢ, y_π(i)) with random permutations
-    π: the correlations that chance gives. Use `from_estimator`.
+    panel shows the regularised correlations ρ₁ ≥ ρ₂ ≥ …, and those of the pairs (xᵢ, y_π(i)) under random permutations
+    π, which arise by chance. Use `from_estimator`.
 
     Parameters
     ----------
@@ -44,14 +44,14 @@ class CanonicalDisplay(Display):
     Attributes
     ----------
     ax_, figure_, axes_
-        The first of the axes, their figure, and all of them.
+        The first axes, the figure, and all axes.
     points_ : list of PathCollection
-        One for each component drawn.
+        One per component drawn.
     correlations_ : Line2D
     permuted_ : Line2D or None
         The mean over permutations.
     band_ : PolyCollection or None
-        From the least to the largest.
+        From the smallest to the largest correlation.
 
     Examples
     --------
@@ -91,31 +91,31 @@ class CanonicalDisplay(Display):
         Parameters
         ----------
         estimator : fitted KernelCCA
-            Of two views.
+            Fitted to two views.
         X, y : samples of the two views, optional
             None draws the training sample.
         components : sequence of int
             Components to draw, counted from 0.
         n_permutations : int >= 0
             Number of fits to permuted pairings, with the same ε; X and y must be the training sample. With 0, the
-            random pairings that ``epsilon="spectrum"`` used are drawn, if there are any.
+            random pairings used by ``epsilon="spectrum"`` are drawn, if there are any.
         random_state : int, Generator or None
             For the permutations.
         colour : array of shape (n_samples,), optional
             Numbers, for the colours of the points.
         ax, **options
-            Of `plot`.
+            Passed to `plot`.
         """
         who, model = cls.__name__, last(estimator)
         if not isinstance(model, KernelCCA) or not hasattr(model, "scores_"):
-            raise TypeError(f"{who}: {type(model).__name__} has no canonical variables; give a fitted KernelCCA.")
+            raise TypeError(f"{who}: {type(model).__name__} has no canonical variables; pass a fitted KernelCCA.")
         if len(model.scores_) != 2:
-            raise ValueError(f"{who}: the model has {len(model.scores_)} views; two can be drawn against each other.")
+            raise ValueError(f"{who}: the model has {len(model.scores_)} views; it must have exactly two.")
         for j in components:
             check_number(who, "components", j, at_least=0, at_most=len(model.correlations_) - 1, integer=True)
         check_number(who, "n_permutations", n_permutations, at_least=0, integer=True)
         if (X is None) != (y is None):
-            raise ValueError(f"{who}: give both views, X and y, or neither.")
+            raise ValueError(f"{who}: pass both views, X and y, or neither.")
         pair = model.scores_ if X is None else [model.transform(A, view=j) for j, A in enumerate((X, y))]
         permuted = None
         if n_permutations:
@@ -128,8 +128,8 @@ class CanonicalDisplay(Display):
         shades = None if colour is None else host(colour)
         if shades is not None and (shades.shape != (len(pair[0]),) or shades.dtype.kind not in "fiub"):
             raise ValueError(
-                f"{who}: colour has shape {shades.shape} and type {shades.dtype}; give a number for each of "
-                f"{len(pair[0])} samples, such as the codes of labels."
+                f"{who}: colour has shape {shades.shape} and type {shades.dtype}; pass a number for each of "
+                f"{len(pair[0])} samples, such as label codes."
             )
         display = cls(
             scores=(host(pair[0]), host(pair[1])),
@@ -146,7 +146,7 @@ class CanonicalDisplay(Display):
         Parameters
         ----------
         ax : matplotlib axes or array of them, optional
-            One is divided into the panels; None makes a figure.
+            A single axes is divided into panels; None creates a figure.
         scatter_kw, line_kw : dict, optional
             For ``Axes.scatter`` of the variables, and ``Axes.plot`` of the correlations.
         """
@@ -175,7 +175,7 @@ class CanonicalDisplay(Display):
         look = style(line_kw, color=BLUE, marker="o", markersize=5)
         (self.correlations_,) = panel.plot(place, self.correlations, **{"label": "pairs", **look})
         if self.permuted is not None:
-            panel.legend(edgecolor="none", labelcolor=INK)  # opaque, or the line at 1 would cross it
+            panel.legend(edgecolor="none", labelcolor=INK)  # opaque, to hide the line at 1
         panel.axhline(1.0, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)))
         panel.set_xticks(place if len(place) <= 12 else place[:: -(-len(place) // 10)])
         dress(panel, "Penalised correlations", xlabel="component", ylim=(0, 1.05), xlim=(0.5, len(place) + 0.5))
@@ -183,7 +183,7 @@ class CanonicalDisplay(Display):
 
 
 def _permuted(model: KernelCCA, X: Data, y: Array, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Correlations of the same model on permuted pairings, padded with zeros."""
+    """Correlations of the same model for permuted pairings, padded with zeros."""
     again = clone(model).set_params(epsilon=host(model.epsilon_).tolist(), n_permutations=0)
     found = np.zeros((count, len(model.correlations_)))
     for row in found:

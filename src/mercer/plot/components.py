@@ -1,4 +1,4 @@
-"""Scores of kernel PCA, Fisher discriminants, PLS, CCA and ICA, and the component functions over the plane."""
+"""Scores of kernel PCA, Fisher discriminants, PLS, CCA and ICA, and component functions over the plane."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ from ._base import (
 from ._base import legend as draw_legend
 
 PANEL = (4.4, 3.9)
-ABOVE = 44  # characters that fit above a panel
+ABOVE = 44  # number of characters that fit above a panel
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ComponentsDisplay(Display):
     r"""The components of a transformer: scatter plots of pairs, coloured by label.
 
-    Component j of a point is :math:`f_j(x) - \bar f_j`, with f_j a function in the kernel's space. A pair of components
-    is drawn as a scatter plot, a single one as a histogram. For two-dimensional data, level lines of each f_j can be
-    added. Use `from_estimator`.
+    Component j of a point is :math:`f_j(x) - \bar f_j`, with f_j a function in the RKHS. A pair of components is drawn
+    as a scatter plot, a single one as a histogram. For two-dimensional data, contour lines of each f_j can be added.
+    Use `from_estimator`.
 
     Parameters
     ----------
@@ -55,24 +55,24 @@ class ComponentsDisplay(Display):
     labels : sequence, optional
         Names of the classes.
     names : list of str
-        Of the components.
+        Names of the components.
     surfaces : array of shape (rows, columns, n_components), optional
         Values of the components over the plane.
     xx0, xx1 : array of shape (rows, columns), optional
         The grid of the plane.
     X : array of shape (n_samples, 2), optional
-        The points in it.
+        The points in the plane.
 
     Attributes
     ----------
     ax_, figure_, axes_
-        The first of the axes, their figure, and all of them: the pairs, then the surfaces.
+        The first axes, the figure, and all axes: the pairs, then the surfaces.
     points_ : list of lists
         For each panel one PathCollection, or histogram (StepPatch), per class.
     contours_ : list of QuadContourSet
-        The level lines of each component in the plane.
+        The contour lines of each component in the plane.
     colorbar_ : Colorbar or None
-        If y are numbers.
+        Present if y is numeric.
 
     Examples
     --------
@@ -115,30 +115,30 @@ class ComponentsDisplay(Display):
         Parameters
         ----------
         estimator : fitted transformer
-            `KernelPCA`, `KernelFisher`, `KernelPLS`, `KernelCCA`, `KernelICA`, any other with `transform`, or a
-            pipeline.
+            `KernelPCA`, `KernelFisher`, `KernelPLS`, `KernelCCA`, `KernelICA`, any other estimator with `transform`, or
+            a pipeline.
         X : samples
             Any data that the estimator accepts.
         y : array of shape (n_samples,), optional
-            Labels, or numbers, which are shown by a colour scale.
+            Labels, or numbers, which are shown on a colour scale.
         components : (int, int), int, or list of them, optional
             Components to draw, counted from 0; by default the first two, or the only one.
         contours : bool
-            Whether to add a panel with the level lines of each component; for data with two columns.
+            Whether to add a panel with the contour lines of each component; for data with two columns.
         view : int, optional
-            For `KernelCCA`: the view that X belongs to.
+            For `KernelCCA`, the view of X.
         resolution, padding
-            Of the grid in the plane, as in `DecisionDisplay`.
+            Grid settings in the plane, as in `DecisionDisplay`.
         ax, **options
-            Of `plot`.
+            Passed to `plot`.
         """
         who = cls.__name__
         check_grid(who, resolution, padding)
-        fitted(who, estimator, "transform", remedy="give a transformer such as KernelPCA")
+        fitted(who, estimator, "transform", remedy="pass a transformer such as KernelPCA")
         given = {} if view is None else {"view": view}
         found = estimator.transform(X, **given)
         if isinstance(found, tuple):
-            raise ValueError(f"{who}: the estimator has {len(found)} views; give view=j, the view of X.")
+            raise ValueError(f"{who}: the estimator has {len(found)} views; pass view=j, the view of X.")
         scores = dense(found)
         p = scores.shape[1]
         chosen = _chosen(components, p)
@@ -173,7 +173,7 @@ class ComponentsDisplay(Display):
         Parameters
         ----------
         ax : matplotlib axes or array of them, optional
-            One is divided into the panels; None makes a figure.
+            A single axes is divided into panels; None creates a figure.
         scatter_kw, contour_kw : dict, optional
             For ``Axes.scatter`` and ``Axes.contour``.
         cmap : str or Colormap

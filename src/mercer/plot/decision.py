@@ -24,8 +24,8 @@ VISIBLE = 0.01  # smaller slack is within the solver's tolerance, and too short 
 class DecisionDisplay(Display):
     r"""Regions of a classifier in the plane: boundary, margins, support vectors and slack.
 
-    The plot shows the regions of the classes, the boundary f = 0, the margins f = ±1 (dashed) and rings around the
-    support vectors. A line connects each point on the wrong side of its margin with the margin: the slack
+    The plot shows the class regions, the boundary f = 0, the margins f = ±1 (dashed), and rings around the support
+    vectors. A line connects each point on the wrong side of its margin with the margin: the slack
     :math:`\xi_i = \max(0, 1 - y_i f(x_i)) > 0`. Use `from_estimator`.
 
     Parameters
@@ -33,7 +33,8 @@ class DecisionDisplay(Display):
     xx0, xx1 : array of shape (rows, columns)
         The grid.
     response : array of shape (rows, columns, n_classes)
-        Positive where the class is predicted: ±f for two classes; for more, or without f, ±½, smoothed over one cell.
+        Positive where the class is predicted: ±f for two classes; with more classes, or without f, ±½ smoothed over
+        one cell.
     labels : sequence
         Names of the classes.
     X : array of shape (n_samples, 2)
@@ -51,14 +52,14 @@ class DecisionDisplay(Display):
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn.
+        The axes and the figure.
     regions_ : list of QuadContourSet
-        One for each class.
+        One per class.
     boundary_ : list of QuadContourSet
-        One for two classes, else one for each class.
+        One for two classes, otherwise one per class.
     margins_ : QuadContourSet or None
     points_ : list of PathCollection
-        One for each class.
+        One per class.
     support_ : PathCollection or None
         The rings.
     slack_ : LineCollection or None
@@ -106,14 +107,14 @@ class DecisionDisplay(Display):
         Parameters
         ----------
         estimator : fitted classifier or outlier detector
-            With `decision_function`, or with `predict` only; may be a pipeline or a search.
+            With `decision_function` or just `predict`; may be a pipeline or a search.
         X : array of shape (n_samples, n_features)
             Points to draw. Support vectors get rings if these are the training data.
         y : array of shape (n_samples,), optional
             Their labels.
         features : pair of int or of column names
-            The two to draw. Regions are computed with the others at their mean over X; slack is not drawn then,
-            because the points do not lie in that plane.
+            The two columns to draw. Regions are computed with any others at their mean over X; slack is then not
+            drawn, because the points do not lie in that plane.
         margins : bool, optional
             Whether to draw f = ±1 and slack. None draws them for two classes if the estimator has support vectors.
         resolution : int >= 2
@@ -121,13 +122,13 @@ class DecisionDisplay(Display):
         padding : float >= 0
             Space around the points, as a fraction of their range.
         ax, **options
-            Of `plot`.
+            Passed to `plot`.
         """
         if isinstance(estimator, type) or not hasattr(estimator, "predict"):
-            raise TypeError(f"{cls.__name__}: {estimator!r:.60} does not predict classes; give a fitted classifier.")
+            raise TypeError(f"{cls.__name__}: {estimator!r:.60} does not predict classes; pass a fitted classifier.")
         kind = estimator.__sklearn_tags__().estimator_type if hasattr(estimator, "__sklearn_tags__") else None
         if kind == "regressor":
-            raise TypeError(f"{cls.__name__}: {type(estimator).__name__} is a regressor; give a classifier.")
+            raise TypeError(f"{cls.__name__}: {type(estimator).__name__} is a regressor; pass a classifier.")
         check_grid(cls.__name__, resolution, padding)
         check_choice(cls.__name__, "margins", margins, (True, False, None))
         names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
@@ -176,9 +177,9 @@ class DecisionDisplay(Display):
         Parameters
         ----------
         ax : matplotlib axes, optional
-            None makes a figure.
+            None creates a figure.
         colors : sequence of colours, optional
-            One for each class.
+            One per class.
         legend : bool
         """
         k = len(self.labels)
@@ -215,7 +216,7 @@ class DecisionDisplay(Display):
         if self.slack is None or self.y is None or self.margins_ is None:
             return
         lines, shades = [], []
-        # nearest on the page, not in the units of the data
+        # nearest on the page, not in data units
         unit = np.array([np.ptp(self.xx0) / ax.bbox.width, np.ptp(self.xx1) / ax.bbox.height])
         unit = unit if ax.get_aspect() == "auto" else np.array([ax.get_aspect(), 1.0])
         for c, curve in enumerate(self.margins_.allsegs):
@@ -273,23 +274,24 @@ def _index(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
     match = labels[:, None] == classes[None, :]
     if not match.any(axis=1).all():
         strange = labels[~match.any(axis=1)][0]
-        raise ValueError(f"DecisionDisplay: y holds {strange!r}, which is not among the classes {classes.tolist()}.")
+        known = classes.tolist()
+        raise ValueError(f"DecisionDisplay: y contains {strange!r}, which is not one of the classes {known}.")
     return match.argmax(axis=1)
 
 
 def _response(estimator: EstimatorLike, grid: Any, classes: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """For each class, a number that is positive where it is predicted; f itself for two classes."""
+    """For each class, a number that is positive where the class is predicted; ±f for two classes."""
     if len(classes) == 2 and hasattr(estimator, "decision_function"):
         f = host(estimator.decision_function(grid)).astype(np.float64).reshape(shape)
         return np.stack([-f, f], axis=-1)
     predicted = _index(host(estimator.predict(grid)), classes).reshape(shape)
-    # a step from −½ to ½ would show the cells of the grid; smoothed over one cell, it does not
+    # smoothing over one cell hides the steps from −½ to ½ between cells of the grid
     inside = (predicted[..., None] == np.arange(len(classes))) - 0.5
     return gaussian_filter(inside, sigma=(1.0, 1.0, 0.0), mode="nearest")
 
 
 def _support(estimator: EstimatorLike, X: Data) -> np.ndarray | None:
-    """Positions of the support vectors in X, if X is the training data."""
+    """Positions of the support vectors in X; None unless X is the training data."""
     model, reached, *_ = unwrapped(estimator, X)
     index, vectors = getattr(model, "support_", None), getattr(model, "support_vectors_", None)
     if index is None or vectors is None or len(index) == 0 or index.max() >= len(dense(X)):

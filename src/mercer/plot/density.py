@@ -1,4 +1,4 @@
-"""A density estimate, the weights of its samples, and the influence of one more sample."""
+"""A density estimate, the weights of its samples, and the influence of an additional sample."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class DensityDisplay(Display):
               \mathrm{IF}(\cdot, x') = \frac{d}{d\varepsilon}\,
               f\big[(1 - \varepsilon) P + \varepsilon \delta_{x'}\big] \Big|_{\varepsilon = 0}
 
-    For `KernelDensity` the influence of a sample at x′ is k(·, x′)/∫k − f, a bump of the same size for every x′;
-    `RobustKernelDensity` bounds it. Weights are drawn in units of 1/n if they differ. Use `from_estimator`.
+    For `KernelDensity`, the influence of a sample at x′ is k(·, x′)/∫k − f, a bump of the same size for every x′;
+    `RobustKernelDensity` bounds the influence. Weights are drawn in units of 1/n if they differ. Use `from_estimator`.
 
     Parameters
     ----------
@@ -57,11 +57,11 @@ class DensityDisplay(Display):
     Attributes
     ----------
     ax_, figure_, axes_
-        The first of the axes, their figure, and all of them: the density, in one dimension the weights, and influences.
+        The first axes, the figure, and all axes: the density, in one dimension the weights, and the influences.
     line_ : Line2D or None
         The density, in one dimension.
     surface_ : QuadContourSet or None
-        In two.
+        The density, in two dimensions.
     points_ : Line2D or PathCollection
         The sample: a rug, or points whose areas are proportional to their weights.
     dropped_ : Line2D or None
@@ -69,7 +69,7 @@ class DensityDisplay(Display):
     weights_ : Line2D or None
         n·w against x, in one dimension.
     influence_ : list of Line2D or of QuadContourSet
-        One for each x′.
+        One per x′.
 
     References
     ----------
@@ -109,22 +109,22 @@ class DensityDisplay(Display):
         Parameters
         ----------
         estimator : fitted KernelDensity or RobustKernelDensity
-            Of data with one or two columns, after the other steps of a pipeline.
+            Fitted to one or two columns, after the other steps of a pipeline.
         influence : array of shape (p, d), optional
             Points x′, for influence curves.
         resolution, padding
-            Of the grid, as in `DecisionDisplay`.
+            Grid settings, as in `DecisionDisplay`.
         ax, **options
-            Of `plot`.
+            Passed to `plot`.
         """
         who = cls.__name__
         check_grid(who, resolution, padding)
         names = ("weights_", "X_fit_", "score_samples", "log_normalizer_")
-        model = fitted(who, estimator, *names, remedy="give a fitted KernelDensity or RobustKernelDensity")
+        model = fitted(who, estimator, *names, remedy="pass a fitted KernelDensity or RobustKernelDensity")
         X = dense(model.X_fit_)
         d = X.shape[1]
         if d > 2:
-            raise ValueError(f"{who}: the density has {d} dimensions; one or two can be drawn.")
+            raise ValueError(f"{who}: the density has {d} dimensions; only one or two can be drawn.")
         at = None if influence is None else np.asarray(influence, dtype=X.dtype)
         if at is not None and (at.ndim != 2 or at.shape[1] != d or not len(at)):
             raise ValueError(f"{who}: influence has shape {at.shape}; expected points of shape (p, {d}).")
@@ -147,11 +147,11 @@ class DensityDisplay(Display):
         Parameters
         ----------
         ax : matplotlib axes or array of them, optional
-            One is divided into the panels; None makes a figure.
+            A single axes is divided into panels; None creates a figure.
         line_kw : dict, optional
             For ``Axes.plot`` of the density, in one dimension.
         scatter_kw : dict, optional
-            For ``Axes.scatter`` of the sample, in two.
+            For ``Axes.scatter`` of the sample, in two dimensions.
         """
         self.line_: Any = None
         self.surface_: Any = None
@@ -210,7 +210,7 @@ class DensityDisplay(Display):
             return
         from matplotlib.ticker import MaxNLocator
 
-        # one scale for all of them, so that they can be compared
+        # one scale for all, for comparison
         scale = about_zero(self.influence)
         levels = MaxNLocator(20, symmetric=True).tick_values(scale["vmin"], scale["vmax"])
         for j in range(count):

@@ -1,4 +1,4 @@
-"""Small images, many at once."""
+"""Grids of small images."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .._palette import INK
 from ..types import Array, Axis
 from ._base import Display, Keywords, plain, style
 
-GAP = 0.14  # of an image, between images
-CAPTION = 0.42  # of an image, above those that have a caption
+GAP = 0.14  # space between images, as a fraction of an image
+CAPTION = 0.42  # space above images with a caption, as a fraction of an image
 
 
 class DigitsDisplay(Display):
@@ -27,7 +27,7 @@ class DigitsDisplay(Display):
     images : array of shape (n_images, height, width)
     columns : int >= 1
     captions : sequence of str, optional
-        One above each image.
+        Drawn above each image.
     rows : sequence of str, optional
         Names of the rows.
     title : str
@@ -35,9 +35,9 @@ class DigitsDisplay(Display):
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn.
+        The axes and the figure.
     mosaic : array
-        All images in one array, with NaN between them; `cell` gives the position of one.
+        All images in one array, with NaN between them; `cell` gives the position of an image.
     image_ : AxesImage
         The mosaic.
     captions_ : list of Text
@@ -95,14 +95,14 @@ class DigitsDisplay(Display):
         ----------
         images : array of shape (n_images, n_pixels) or (n_images, height, width)
         n : int >= 1
-            The maximum number.
+            Maximum number of images.
         columns : int >= 1
         shape : (height, width), optional
-            For images that are given as rows; square by default.
+            For images given as rows; square by default.
         captions : sequence, optional
-            One for each image, such as its label.
+            A caption for each image, such as its label.
         ax, **options
-            Of `plot`.
+            Passed to `plot`.
         """
         check_number(cls.__name__, "n", n, at_least=1, integer=True)
         check_number(cls.__name__, "columns", columns, at_least=1, integer=True)
@@ -130,7 +130,7 @@ class DigitsDisplay(Display):
             As in `from_images`, of equal length. Values are clipped to the range of the first row, so that all rows
             have the same grey scale.
         n : int >= 1
-            The maximum number.
+            Maximum number of images per row.
         shape, ax, **options
             As in `from_images`.
         """
@@ -138,7 +138,7 @@ class DigitsDisplay(Display):
         stacks = [_images(images, shape) for images in rows.values()]
         if not stacks or len({stack.shape for stack in stacks}) > 1:
             shapes = ", ".join(f"{name} {stack.shape}" for name, stack in zip(rows, stacks, strict=True)) or "none"
-            raise ValueError(f"{cls.__name__}: the rows must have images of equal number and size; given are {shapes}.")
+            raise ValueError(f"{cls.__name__}: the rows must have images of equal number and size, not {shapes}.")
         low, high = stacks[0].min(), stacks[0].max()
         images = np.concatenate([stack[:n].clip(low, high) for stack in stacks])
         return cls(images=images, columns=min(n, len(stacks[0])), rows=list(rows)).plot(ax=ax, **options)
@@ -156,7 +156,7 @@ class DigitsDisplay(Display):
         ax: Axis = None,
         **options: Any,
     ) -> Self:
-        """Draw the images whose predicted label is wrong, with the true label and the predicted one.
+        """Draw the misclassified images with their true and predicted labels.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class DigitsDisplay(Display):
             As in `from_images`.
         y_true, y_pred : arrays of shape (n_images,)
         n : int >= 1
-            The maximum number; the title gives the total.
+            Maximum number of images; the title gives the total.
         columns, shape, ax, **options
             As in `from_images`.
         """
@@ -178,7 +178,7 @@ class DigitsDisplay(Display):
             )
         wrong = np.flatnonzero(truth != found)
         if not len(wrong):
-            raise ValueError(f"{cls.__name__}: all {len(A)} predictions are right; there is nothing to draw.")
+            raise ValueError(f"{cls.__name__}: all {len(A)} predictions are correct; there is nothing to draw.")
         title = f"{len(wrong)} of {len(A)} misclassified ({len(wrong) / len(A):.2%})"
         wrong = wrong[:n]
         captions = [f"{truth[i]} → {found[i]}" for i in wrong]
@@ -191,9 +191,9 @@ class DigitsDisplay(Display):
         Parameters
         ----------
         ax : matplotlib axes, optional
-            None makes a figure.
+            None creates a figure.
         image_kw, text_kw : dict, optional
-            For ``Axes.imshow`` of the mosaic, and ``Axes.text`` of captions and names of rows.
+            For ``Axes.imshow`` of the mosaic, and ``Axes.text`` of captions and row names.
         """
         height, width = self.mosaic.shape
         longest = max((len(caption) for caption in self.captions or []), default=0)
@@ -235,6 +235,6 @@ def _images(images: Any, shape: tuple[int, int] | None) -> np.ndarray:
     shape = (side, side) if shape is None else shape
     if shape[0] * shape[1] != A.shape[1]:
         raise ValueError(
-            f"DigitsDisplay: {A.shape[1]} pixels do not form images of {shape[0]} × {shape[1]}; give shape."
+            f"DigitsDisplay: {A.shape[1]} pixels do not form images of {shape[0]} × {shape[1]}; pass shape."
         )
     return A.reshape(-1, *shape)

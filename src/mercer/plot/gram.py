@@ -37,7 +37,7 @@ class GramDisplay(Display):
     bounds : array of int of shape (n_groups + 1,)
         Edges of the groups.
     labels : sequence, optional
-        Their names.
+        Names of the groups.
     order : array of int of shape (n_samples,)
         The sample at each position.
     centred : bool
@@ -45,17 +45,17 @@ class GramDisplay(Display):
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn.
+        The axes and the figure.
     mesh_ : QuadMesh
         The cells.
     lines_ : LineCollection or None
-        Between the groups.
+        The lines between the groups.
     colorbar_ : Colorbar or None
 
     Notes
     -----
-    More than `max_size` samples are drawn as means over blocks of adjacent samples: :math:`S^\top K S`, where a column
-    of S is the indicator of a block divided by its size. This needs only products with K.
+    With more than `max_size` samples, the plot shows means over blocks of adjacent samples, :math:`S^\top K S`, where a
+    column of S is the indicator of a block divided by its size. This needs only products with K.
 
     Examples
     --------
@@ -99,17 +99,18 @@ class GramDisplay(Display):
         y : array of shape (n_samples,), optional
             Labels or clusters, by which samples are grouped.
         order : array of int of shape (n_samples,), optional
-            A permutation of the samples; with y, the order within each group.
+            A permutation of the samples; with y, their order within each group.
         centred : bool
-            Whether the mean of the sample in the space is subtracted.
+            Whether to subtract the mean of the sample in feature space.
         gram : str or Representation
-            How the matrix is held or approximated.
+            How the matrix is stored or approximated.
         max_size : int >= 2
-            Cells per side; with more samples, means over blocks are drawn. Larger values show more and take longer.
+            Maximum number of cells per side; beyond it, means over blocks are drawn. Larger values show more detail and
+            take longer.
         random_state : int, Generator or None
-            For random representations.
+            For randomised representations.
         ax, **options
-            Of `plot`.
+            Passed to `plot`.
         """
         who = cls.__name__
         check_number(who, "max_size", max_size, at_least=2, integer=True)
@@ -135,14 +136,14 @@ class GramDisplay(Display):
         Parameters
         ----------
         estimator : fitted estimator of this library
-            With `kernel_`. If y is None, its clusters of X (`labels_`) order the samples, if there are any. In a
-            pipeline, X goes through the other steps first.
+            With `kernel_`. If y is None, its clusters (`labels_`), if any, order the samples. In a pipeline, X passes
+            through the other steps first.
         X, y
             As in `from_kernel`.
         **options
-            Of `from_kernel` and `plot`.
+            Passed to `from_kernel` and `plot`.
         """
-        remedy = "give a fitted estimator of mercer, or use from_kernel"
+        remedy = "pass a fitted estimator of mercer, or use from_kernel"
         model, Z, *_ = reached(cls.__name__, estimator, X, "kernel_", remedy=remedy)
         found = getattr(model, "labels_", None)
         if y is None and found is not None and len(found) == model.kernel_.domain.size(Z):
@@ -157,7 +158,7 @@ class GramDisplay(Display):
         Parameters
         ----------
         ax : matplotlib axes, optional
-            None makes a figure.
+            None creates a figure.
         image_kw : dict, optional
             For ``Axes.pcolormesh``.
         line_kw : dict, optional
@@ -168,7 +169,7 @@ class GramDisplay(Display):
 
         ax = self._axes(ax, (5.4, 4.6))
         signed = self.matrix.min() < -1e-9 * np.abs(self.matrix).max()
-        # with many features, k(x, x) is far above all other entries, which would be pale
+        # with many features, k(x, x) is far above all other entries, which would look pale
         others = self.matrix[~np.eye(len(self.matrix), dtype=bool)]
         scale = about_zero(others) if signed else {"cmap": "Blues", "vmax": np.max(others, initial=self.matrix.min())}
         look = {**scale, "rasterized": True, **(image_kw or {})}
@@ -205,7 +206,7 @@ class GramDisplay(Display):
 
 
 def _apart(places: np.ndarray, sizes: np.ndarray, least: float) -> np.ndarray:
-    """Places at least so far from each other, chosen in order of decreasing size, as a mask."""
+    """Places at least `least` apart, chosen in order of decreasing size, as a mask."""
     kept = np.zeros(len(places), dtype=bool)
     for j in np.argsort(-sizes, kind="stable"):
         kept[j] = not kept.any() or np.abs(places[kept] - places[j]).min() >= least
@@ -213,7 +214,7 @@ def _apart(places: np.ndarray, sizes: np.ndarray, least: float) -> np.ndarray:
 
 
 def _arranged(who: str, y: Array, order: Any, n: int) -> tuple[np.ndarray, np.ndarray, list[Any] | None]:
-    """The samples in their order, the edges of the groups, and their names."""
+    """The samples in order, the edges of the groups, and their names."""
     places = np.arange(n) if order is None else host(order)
     if places.shape != (n,) or places.dtype.kind not in "iu" or (np.sort(places) != np.arange(n)).any():
         raise ValueError(f"{who}: order must be a permutation of 0, …, {n - 1}.")

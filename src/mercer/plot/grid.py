@@ -1,4 +1,4 @@
-"""The cross-validated score over two parameters, as LIBSVM's grid.py draws it."""
+"""The cross-validated score over two parameters, as drawn by LIBSVM's grid.py."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ class GridDisplay(Display):
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn.
+        The axes and the figure.
     regions_, lines_ : ContourSet
-        Filled, and their lines.
+        Filled contours, and contour lines.
     best_ : Line2D
         The mark of the best point.
     text_ : Text
-        Its parameters and score.
+        Parameters and score of the best point.
     colorbar_ : Colorbar or None
 
     Notes
     -----
-    Levels are LIBSVM's: they start at the best score, rounded to two digits, minus 0.03, in steps of 0.005. Scores
-    outside [0, 1] have seven equal steps from their median to the best.
+    Levels follow LIBSVM: they start at the best score, rounded to two digits, minus 0.03, and increase in steps of
+    0.005. For scores outside [0, 1], there are seven equal steps from the median to the best.
 
     References
     ----------
@@ -83,23 +83,23 @@ class GridDisplay(Display):
         Parameters
         ----------
         cv_results : dict
-            `cv_results_` of a fitted search: a grid, or scattered points. Each point has its best score over other
-            parameters; candidates without one of the two, or with the score NaN, are omitted.
+            `cv_results_` of a fitted search, over a grid or scattered points. Each point shows the best score over all
+            other parameters; candidates that lack one of the two, or whose score is NaN, are omitted.
         x, y : str
-            Names of two parameters with positive values; in a pipeline, their last parts: ``"C"`` finds ``svc__C``.
+            Names of two parameters with positive values; the last part of a nested name is enough (``"C"``).
         score : str
             The column with the score.
         ax, **options
-            Of `plot`.
+            Passed to `plot`.
         """
         if not isinstance(cv_results, Mapping):
-            raise TypeError(f"{cls.__name__}: {type(cv_results).__name__} is not a dict; give cv_results_ of a search.")
+            raise TypeError(f"{cls.__name__}: {type(cv_results).__name__} is not a dict; pass cv_results_ of a search.")
         if score not in cv_results:
             known = ", ".join(name for name in cv_results if name.startswith("mean_test"))
             raise ValueError(f"{cls.__name__}: cv_results has no score = {score!r}; it has {known}.")
         values = np.asarray(cv_results[score], dtype=np.float64)
         logs = np.stack([_logarithms(cv_results, name) for name in (x, y)], axis=1)
-        order = np.argsort(-values, kind="stable")  # the first of the best, as scikit-learn chooses
+        order = np.argsort(-values, kind="stable")  # the first in a tie, as in scikit-learn
         order = order[np.isfinite(values[order]) & np.isfinite(logs[order]).all(axis=1)]
         if len(order) == 0:
             raise ValueError(f"{cls.__name__}: no candidate has a finite {score}.")
@@ -117,9 +117,9 @@ class GridDisplay(Display):
         Parameters
         ----------
         ax : matplotlib axes, optional
-            None makes a figure.
+            None creates a figure.
         levels : ascending array, optional
-            Scores of the level lines; LIBSVM's by default.
+            Scores at the contour lines; as in LIBSVM by default.
         cmap : str or Colormap
         colorbar : bool
         """
@@ -168,7 +168,7 @@ def _logarithms(cv_results: Any, name: str) -> np.ndarray:
     columns = [c for c in cv_results if c == f"param_{name}" or (c.startswith("param_") and c.endswith(f"__{name}"))]
     if len(columns) != 1:
         known = ", ".join(c.removeprefix("param_") for c in cv_results if c.startswith("param_"))
-        raise ValueError(f"GridDisplay: {name!r} fits {len(columns)} parameters of the search, which has {known}.")
+        raise ValueError(f"GridDisplay: {name!r} matches {len(columns)} parameters of the search, which has {known}.")
     column = np.ma.asarray(cv_results[columns[0]]).astype(object)
     missing = np.ma.getmaskarray(column)
     try:

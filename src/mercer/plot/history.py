@@ -1,4 +1,4 @@
-"""The history of a solver."""
+"""The history of a solver, round by round."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ QUANTITIES = {
     "working": ("Working set", False),
     "rho": ("Step size ρ", True),
 }
-MOST = 8  # with more runs, they have no colours and names
+MOST = 8  # more runs are drawn without colours and names
 
 
 class HistoryDisplay(Display):
-    r"""Objective, gap, violators and working set in each round of a solver.
+    r"""Objective, gap, violators and working set per round of a solver.
 
     For a support vector machine the objective is that of the dual, :math:`\tfrac12 \beta^\top K \beta - p^\top \beta`,
     and the gap is the largest violation of the optimality conditions,
@@ -40,12 +40,12 @@ class HistoryDisplay(Display):
     Parameters
     ----------
     histories : dict of str to dict of str to array
-        For each run its records by name: "objective", "gap", …, and "seconds" if times were recorded.
+        The records of each run by name: "objective", "gap", …, and "seconds" if times were recorded.
 
     Attributes
     ----------
     ax_, figure_, axes_
-        The first of the axes, their figure, and all of them.
+        The first axes, the figure, and all axes.
     lines_ : dict of str to list of Line2D
         For each quantity, a line for each run that recorded it.
 
@@ -79,9 +79,9 @@ class HistoryDisplay(Display):
         Parameters
         ----------
         estimator : fitted estimator
-            Of this library; may be a pipeline or a search.
+            From this library; may be a pipeline or a search.
         ax, **options
-            Of `plot`.
+            Passed to `plot`.
         """
         return cls(histories=_recorded(cls.__name__, last(estimator))).plot(ax=ax, **options)
 
@@ -99,9 +99,9 @@ class HistoryDisplay(Display):
         Parameters
         ----------
         ax : matplotlib axes or array of them, optional
-            One is divided into the panels; None makes a figure.
+            A single axes is divided into panels; None creates a figure.
         quantities : sequence of str, optional
-            Quantities to draw, in one panel each; all by default.
+            Quantities to draw, one per panel; all by default.
         x : {"round", "seconds"}
             The horizontal axis.
         line_kw : dict, optional
@@ -163,7 +163,7 @@ def _recorded(who: str, model: EstimatorLike) -> dict[str, dict[str, Any]]:
         return {"fit": {"gap": model.descent_.history}}
     else:
         raise TypeError(
-            f"{who}: {type(model).__name__} has no history; give a fitted estimator with an iterative solver, such as "
+            f"{who}: {type(model).__name__} has no history; pass a fitted estimator with an iterative solver, such as "
             "SVC, KernelMachine or KernelKMeans."
         )
     runs = {}
@@ -173,7 +173,7 @@ def _recorded(who: str, model: EstimatorLike) -> dict[str, dict[str, Any]]:
     if not runs:
         raise TypeError(
             f"{who}: the solver of this {type(model).__name__} records no history (direct, L-BFGS and interior-point "
-            "methods do not); choose another with the parameter `solver`."
+            "methods do not); choose another one with the parameter `solver`."
         )
     return runs
 

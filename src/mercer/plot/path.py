@@ -1,4 +1,4 @@
-"""Errors and coefficients against the parameter of a path."""
+"""Errors and coefficients along a path."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..types import Array, Axis, EstimatorLike, FilePath
 from ._base import Display, Keywords, colours, dress, plain, style, whole_ticks
 
 NO_PATH = (
-    "give a fitted KernelRidgeCV, KernelRidgeClassifierCV, KernelFisher(alpha='loo'), a density with "
+    "pass a fitted KernelRidgeCV, KernelRidgeClassifierCV, KernelFisher(alpha='loo'), a density with "
     "bandwidth='loo', KernelPLS(n_components='cv') or KernelCCA(epsilon='cv' or 'spectrum'); results of "
     "svm_path and one_class_path go to from_path"
 )
@@ -27,29 +27,29 @@ class PathDisplay(Display):
 
     For `svm_path`, the training error, leave-one-out estimates and :math:`\beta_i / C`. For `one_class_path`, ν, the
     fraction of support vectors and :math:`\alpha_i = 2 \lambda n a_i`, which is piecewise linear in λ. For estimators
-    that choose a parameter, the criterion of the choice. Use `from_path` or `from_estimator`.
+    that choose a parameter, the selection criterion. Use `from_path` or `from_estimator`.
 
     Parameters
     ----------
     parameter : array of shape (m,)
-        In any order.
+        Values of the parameter, in any order.
     curves : dict of str to array of shape (m,)
     name, ylabel : str
-        Of the parameter and of the curves.
+        Labels of the parameter and of the curves.
     coefficients : array of shape (m, n_samples), optional
     coefficient_label : str
     best : float, optional
-        A value of the parameter to mark.
+        Value of the parameter to mark.
     log : bool
         Whether the parameter has a logarithmic axis, which omits values that are not positive.
 
     Attributes
     ----------
     ax_, figure_, axes_
-        The first of the axes, their figure, and all of them: the curves, then the coefficients.
+        The first axes, the figure, and all axes: the curves, then the coefficients.
     curves_ : dict of str to Line2D
     coefficients_ : list of Line2D
-        One for each sample.
+        One line per sample.
     best_ : list of Line2D
         The mark, in each panel.
 
@@ -93,9 +93,9 @@ class PathDisplay(Display):
         path : SVMPath or OneClassPath
             For an `SVMPath`, the C with the smallest span estimate is marked.
         coefficients : bool
-            Whether to draw a line for the coefficient of each sample.
+            Whether to draw the coefficients, one line per sample.
         ax, **options
-            Of `plot`.
+            Passed to `plot`.
         """
         if isinstance(path, SVMPath):
             known = np.isfinite(path.span_estimate)
@@ -123,7 +123,7 @@ class PathDisplay(Display):
             )
         else:
             raise TypeError(
-                f"{cls.__name__}.from_path: {type(path).__name__} is not a path; give a result of svm_path or "
+                f"{cls.__name__}.from_path: {type(path).__name__} is not a path; pass a result of svm_path or "
                 "one_class_path, or use from_estimator."
             )
         return display.plot(ax=ax, **options)
@@ -139,7 +139,7 @@ class PathDisplay(Display):
             `KernelDensity` and `RobustKernelDensity` with ``bandwidth="loo"``, `KernelPLS` with ``n_components="cv"``,
             `KernelCCA` with ``epsilon="cv"`` or ``"spectrum"``.
         ax, **options
-            Of `plot`.
+            Passed to `plot`.
         """
         model = last(estimator)
         if hasattr(model, "scores_") and hasattr(model, "kernels_"):
@@ -170,9 +170,9 @@ class PathDisplay(Display):
         Parameters
         ----------
         ax : matplotlib axes or array of them, optional
-            One is divided into the panels; None makes a figure.
+            A single axes is divided into panels; None creates a figure.
         line_kw, coefficient_kw : dict, optional
-            For ``Axes.plot``, of the curves and of the coefficients.
+            For ``Axes.plot`` of the curves and of the coefficients.
         legend : bool
         """
         panels = self._panels(ax, 1 if self.coefficients is None else 2, (5.2, 3.8))
@@ -206,7 +206,7 @@ class PathDisplay(Display):
 
 
 def _ridge(model: EstimatorLike) -> dict[str, Any]:
-    """The scores of each kernel, and of each target if targets have their own alpha."""
+    """The scores of each kernel, separately for each target if targets have their own alpha."""
     scores = host(model.scores_)
     errors = model._criterion == "loo" and model.scoring is None and not hasattr(model, "classes_")
     best = np.unique(np.atleast_1d(host(model.alpha_)))

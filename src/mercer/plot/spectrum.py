@@ -1,4 +1,4 @@
-"""Eigenvalues of the Gram matrix, their cumulative share and the effective dimension."""
+"""Eigenvalues of the Gram matrix, their cumulative share, and the effective dimension."""
 
 from __future__ import annotations
 
@@ -26,23 +26,24 @@ class SpectrumDisplay(Display):
 
     .. math:: d(\alpha) = \sum_j \frac{\lambda_j}{\lambda_j + \alpha} = \mathrm{tr}\, K (K + \alpha I)^{-1}
 
-    d(α) is the degrees of freedom of ridge regression. Use `from_kernel` or `from_estimator`, or give the eigenvalues.
+    d(α) is the number of degrees of freedom of ridge regression. Use `from_kernel`, `from_estimator`, or pass the
+    eigenvalues.
 
     Parameters
     ----------
     eigenvalues : array of shape (r,)
-        Of the matrix, in any order. Absolute values of negative ones, of an indefinite kernel, are drawn in another
-        colour; d(α) omits them.
+        Eigenvalues of the matrix, in any order. Negative ones (from an indefinite kernel) are drawn by absolute value
+        in another colour; d(α) omits them.
     alphas : array of numbers > 0, optional
-        Where d is computed; by default 200 values from below the smallest positive eigenvalue to above the largest,
-        including `alpha`.
+        Values of α for d(α); by default, 200 values from below the smallest positive eigenvalue to above the largest,
+        a range that includes `alpha`.
     alpha : float > 0, optional
         A regularisation parameter to mark: ridge regression shrinks directions with eigenvalues below it.
 
     Attributes
     ----------
     ax_, figure_, axes_
-        The first of the axes, their figure, and all of them.
+        The first axes, the figure, and all axes.
     eigenvalues : array
         In descending order.
     alphas, dimension : arrays
@@ -77,7 +78,7 @@ class SpectrumDisplay(Display):
         values = np.sort(host(eigenvalues).astype(np.float64))[::-1]
         if values.ndim != 1 or not len(values) or not np.isfinite(values).all() or not values.any():
             raise ValueError(
-                "SpectrumDisplay: eigenvalues must be finite and not all zero, as they are if all samples are equal."
+                "SpectrumDisplay: eigenvalues must be finite and not all zero; they are zero if all samples are equal."
             )
         small = np.abs(values) <= len(values) * np.finfo(np.float64).eps * np.abs(values).max()
         self.eigenvalues = np.where(small, 0.0, values)
@@ -121,15 +122,15 @@ class SpectrumDisplay(Display):
         X : samples
             Any data that the kernel accepts.
         centred : bool
-            Whether the mean of the sample in the space is subtracted, as in kernel PCA.
+            Whether to subtract the mean of the sample in feature space, as in kernel PCA.
         alphas, alpha
-            As above.
+            As in the class.
         gram : str or Representation
-            ``"nystrom"`` or ``"incomplete_cholesky"`` for large samples; the number of eigenvalues is then its rank.
+            ``"nystrom"`` or ``"incomplete_cholesky"`` for large samples; the number of eigenvalues is then the rank.
         random_state : int, Generator or None
-            For random representations.
+            For randomised representations.
         ax, **options
-            Of `plot`.
+            Passed to `plot`.
         """
         operator = built(cls.__name__, kernel, X, as_representation(gram, "factor"), centred, random_state)
         if "factor" in operator.provides:
@@ -147,11 +148,11 @@ class SpectrumDisplay(Display):
         ----------
         estimator : fitted estimator of this library
         X : samples
-            In a pipeline, X goes through the other steps first.
+            In a pipeline, X passes through the other steps first.
         **options
-            Of `from_kernel` and `plot`. For estimators with a parameter alpha the matrix is not centred by default.
+            Passed to `from_kernel` and `plot`. With a parameter alpha, the matrix is not centred by default.
         """
-        remedy = "give a fitted estimator of mercer, or use from_kernel"
+        remedy = "pass a fitted estimator of mercer, or use from_kernel"
         model, Z, *_ = reached(cls.__name__, estimator, X, "kernel_", remedy=remedy)
         alpha = getattr(model, "alpha_", getattr(model, "alpha", None))
         if isinstance(alpha, (int, float)) and alpha > 0 and "eigenvalues_" not in vars(model):
@@ -164,7 +165,7 @@ class SpectrumDisplay(Display):
         Parameters
         ----------
         ax : matplotlib axes or array of them, optional
-            One is divided into the panels; None makes a figure.
+            A single axes is divided into panels; None creates a figure.
         panels : sequence of {"eigenvalues", "cumulative", "dimension"}
         line_kw : dict, optional
             For ``Axes.plot``.

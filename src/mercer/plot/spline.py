@@ -1,4 +1,4 @@
-"""Smooth functions with their uncertainty: splines with bands, components of an analysis of variance, quantiles."""
+"""Smooth functions with their uncertainty: splines with bands, ANOVA components, quantiles."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ._base import (
 
 
 class Part(NamedTuple):
-    """The content of a panel.
+    """The contents of a panel.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class SplineDisplay(Display):
     r"""A function of one variable with its band, the components of an ANOVA spline, or several quantiles.
 
     Bands are :math:`f(x) \pm z_{(1+c)/2}\, s(x)` with s the standard deviation from ``predict(return_std=True)`` and z
-    the normal quantile. For smoothing splines they are Wahba's, whose average coverage over x is c. The points in the
+    the normal quantile. For smoothing splines they are Wahba's, whose average coverage over x is c. Points in the
     panel of an ANOVA component t are partial residuals, :math:`y_i - f(x_i) + f_t(x_i)`. Use `from_estimator`.
 
     Parameters
@@ -75,11 +75,11 @@ class SplineDisplay(Display):
     Attributes
     ----------
     ax_, figure_, axes_
-        The first of the axes, their figure, and all of them.
+        The first axes, the figure, and all axes.
     lines_ : list of lists of Line2D
         The curves of each panel; empty for a surface.
     bands_ : list of lists of PolyCollection
-        The bands of each panel: one, or one for each pair of levels, the outermost first.
+        The bands of each panel: one, or one per pair of levels, the outermost first.
     points_ : list of PathCollection or None
         For each panel.
     surfaces_ : list of QuadContourSet or None
@@ -125,18 +125,18 @@ class SplineDisplay(Display):
         estimator : fitted estimator
             `SmoothingSpline`; `AnovaSpline`, with a panel for each main effect and each interaction of two columns;
             `KernelQuantileRegression` or `KernelExpectileRegression` on one column; or any regression on one column,
-            with a band if its ``predict`` has ``return_std`` (`KernelRidge`, `RelevanceVectorMachine`).
+            with a band if its ``predict`` supports ``return_std`` (`KernelRidge`, `RelevanceVectorMachine`).
         X, y : samples and targets, optional
-            Points to draw. By default, splines draw their training data, and the points of the fitted function give
-            the range of others.
+            Points to draw. By default, splines draw their training data; for other estimators, the points of the
+            fitted function set the range.
         level : float between 0 and 1
             c; larger values give wider bands.
         resolution, padding
-            Of the grid, as in `DecisionDisplay`.
+            Grid settings, as in `DecisionDisplay`.
         names : sequence of str, optional
             Names of the columns; by default those of the data frame X, or of the training data.
         ax, **options
-            Of `plot`.
+            Passed to `plot`.
         """
         who, model = cls.__name__, last(estimator)
         check_grid(who, resolution, padding)
@@ -152,7 +152,7 @@ class SplineDisplay(Display):
         levels = getattr(model, "quantiles", getattr(model, "expectiles", None))
         if not is_regressor(model):
             raise TypeError(
-                f"{who}: {type(model).__name__} is not a regression; give one on one column, such as SmoothingSpline, "
+                f"{who}: {type(model).__name__} is not a regression; pass one on one column, such as SmoothingSpline, "
                 "KernelQuantileRegression or KernelRidge, or an AnovaSpline."
             )
         x, points = _line(who, estimator, X, y)
@@ -165,7 +165,7 @@ class SplineDisplay(Display):
         values, deviation = found
         if levels is None:
             if np.ndim(values) != 1:
-                raise ValueError(f"{who}: the model has {np.shape(values)[1]} targets; one can be drawn.")
+                raise ValueError(f"{who}: the model has {np.shape(values)[1]} targets; only one can be drawn.")
             parts = [Part("", grid, host(values), None if deviation is None else host(deviation), points, label, "y")]
             return cls(parts=parts, level=level).plot(ax=ax, **options)
         values = host(values).reshape(len(grid), -1)
@@ -181,7 +181,7 @@ class SplineDisplay(Display):
         Parameters
         ----------
         ax : matplotlib axes or array of them, optional
-            One is divided into the panels; None makes a figure.
+            A single axes is divided into panels; None creates a figure.
         line_kw, band_kw, scatter_kw : dict, optional
             For ``Axes.plot``, ``Axes.fill_between`` and ``Axes.scatter``.
         """
@@ -226,7 +226,7 @@ class SplineDisplay(Display):
         for j in range(k // 2):
             look = style(band_kw, color=BLUE, alpha=0.14, linewidth=0)
             self.bands_[-1].append(ax.fill_between(part.x, part.values[:, j], part.values[:, k - 1 - j], **look))
-        height = 72 * ax.bbox.height / ax.figure.dpi  # in points; a label needs eleven
+        height = 72 * ax.bbox.height / ax.figure.dpi  # in points; a label needs 11
         places = _apart(part.values[-1], 11 / height * float(np.ptp(part.values)))
         for j, level in enumerate(levels):
             middle = k % 2 == 1 and j == k // 2
@@ -261,7 +261,7 @@ def _line(
 
 
 def _apart(values: np.ndarray, least: float) -> np.ndarray:
-    """Heights of labels, in the order of the values and at least `least` apart."""
+    """Label heights, in the order of the values and at least `least` apart."""
     order = np.argsort(values, kind="stable")
     steps = np.arange(len(values)) * least
     raised = np.maximum.accumulate(values[order] - steps) + steps
@@ -271,7 +271,7 @@ def _apart(values: np.ndarray, least: float) -> np.ndarray:
 
 
 def _terms(model: EstimatorLike, A: np.ndarray | None, y: Array, resolution: int, names: list[str]) -> list[Part]:
-    """The components of an ANOVA spline over the interval of their columns."""
+    """The components of an ANOVA spline over their columns' intervals."""
     low, high = host(model.lower_), host(model.upper_)
     label = names if len(names) == len(low) else [f"x{j}" for j in range(len(low))]
     own, rest = None, None

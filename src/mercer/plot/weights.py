@@ -14,7 +14,7 @@ from .._palette import BLUE, GREY, INK
 from ..types import Array, Axis, EstimatorLike
 from ._base import Display, Keywords, dress, fitted, legend, plain, style
 
-LONGEST = 32  # characters of a name
+LONGEST = 32  # maximum length of a name
 
 
 class WeightsDisplay(Display):
@@ -23,7 +23,7 @@ class WeightsDisplay(Display):
     .. math:: k = \sum_j \mu_j\, \frac{k_j}{s_j}, \qquad
               \rho(k_j, yy^\top) = \frac{\langle \tilde K_j, yy^\top \rangle}{\|\tilde K_j\|\, \|yy^\top\|}
 
-    An aligned kernel may have no weight, if others contain the same information. Use `from_estimator`.
+    A well-aligned kernel can have zero weight if others contain the same information. Use `from_estimator`.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class WeightsDisplay(Display):
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn.
+        The axes and the figure.
     bars_ : BarContainer
         The weights, the first kernel on top.
     alignments_ : Line2D or None
@@ -63,14 +63,14 @@ class WeightsDisplay(Display):
         Parameters
         ----------
         estimator : fitted MultipleKernel
-            Or a pipeline or search that ends with one.
+            Or a pipeline or search that ends in one.
         sort : bool
             Whether to sort by weight, the largest first.
         ax, **options
-            Of `plot`.
+            Passed to `plot`.
         """
         model = fitted(
-            cls.__name__, estimator, "weights_", "alignments_", "names_", remedy="give a fitted MultipleKernel"
+            cls.__name__, estimator, "weights_", "alignments_", "names_", remedy="pass a fitted MultipleKernel"
         )
         order = np.argsort(-host(model.weights_), kind="stable") if sort else np.arange(len(model.names_))
         display = cls(
@@ -86,11 +86,11 @@ class WeightsDisplay(Display):
         Parameters
         ----------
         ax : matplotlib axes, optional
-            None makes a figure.
+            None creates a figure.
         bar_kw : dict, optional
             For ``Axes.barh``.
         scatter_kw : dict, optional
-            For the points of the alignments, of ``Axes.plot``.
+            For ``Axes.plot`` of the alignments.
         """
         m = len(self.weights)
         ax = self._axes(ax, (6.0, 1.2 + 0.34 * m))
@@ -115,7 +115,7 @@ class WeightsDisplay(Display):
 
 
 def kernel_names(model: EstimatorLike) -> list[str]:
-    """Names of the kernels of a fitted `MultipleKernel`: the keys of a dict, else the number and the kernel."""
+    """Names of the kernels of a fitted `MultipleKernel`: the keys of a dict, otherwise number and kernel."""
     if isinstance(model.kernels, Mapping):
         return list(model.names_)
     given = [k[0] if isinstance(k, tuple) else k for k in model.kernels]

@@ -22,8 +22,8 @@ class WitnessDisplay(Display):
     .. math:: f = \mu_P - \mu_Q = \frac1m \sum_i k(\cdot, x_i) - \frac1n \sum_j k(\cdot, y_j), \qquad
               \|f\|^2 = \mathrm{MMD}^2
 
-    the difference of the kernel means. In one dimension it is drawn as a curve, in two as a surface. For other data
-    (more columns, strings, graphs) the plot shows histograms of f at the samples. Use `from_test`.
+    the difference of the kernel mean embeddings, drawn as a curve in one dimension and as a surface in two. For other
+    data (more columns, strings, graphs), the plot shows histograms of f at the samples. Use `from_test`.
 
     Parameters
     ----------
@@ -42,12 +42,12 @@ class WitnessDisplay(Display):
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn.
+        The axes and the figure.
     line_ : Line2D or None
         The curve.
     surface_ : QuadContourSet or None
     points_ : list
-        The two samples: Line2D of a rug, PathCollection, or StepPatch of a histogram of values.
+        The two samples: Line2D (rug), PathCollection, or StepPatch (histogram of values).
 
     References
     ----------
@@ -88,22 +88,22 @@ class WitnessDisplay(Display):
         Parameters
         ----------
         result : KernelTestResult
-            Of `mmd_test`. It contains both samples.
+            Result of `mmd_test`, which contains both samples.
         labels : pair of str
             Names of the samples.
         resolution, padding
-            Of the grid, as in `DecisionDisplay`.
+            Grid settings, as in `DecisionDisplay`.
         ax, **options
-            Of `plot`.
+            Passed to `plot`.
         """
         who = cls.__name__
         check_grid(who, resolution, padding)
         if len(labels) != 2:
             raise ValueError(f"{who}: labels = {labels!r} must be two names.")
         if not isinstance(result, KernelTestResult):
-            raise TypeError(f"{who}: {type(result).__name__} is not a test result; give a result of mmd_test.")
+            raise TypeError(f"{who}: {type(result).__name__} is not a test result; pass a result of mmd_test.")
         if "MMD" not in result.method or result.witness is None:
-            raise TypeError(f"{who}: {result.method!r} has no witness of two samples; give a result of mmd_test.")
+            raise TypeError(f"{who}: {result.method!r} has no witness of two samples; pass a result of mmd_test.")
         f = result.witness
         first = host(f.coefficients) > 0
         domain, at = f.kernel.domain, host(f(f.points))
@@ -124,11 +124,11 @@ class WitnessDisplay(Display):
         Parameters
         ----------
         ax : matplotlib axes, optional
-            None makes a figure.
+            None creates a figure.
         line_kw : dict, optional
             For ``Axes.plot`` of the curve, in one dimension.
         scatter_kw : dict, optional
-            For ``Axes.scatter`` of the samples, in two.
+            For ``Axes.scatter`` of the samples, in two dimensions.
         legend : bool
         """
         ax = self._axes(ax, (6.0, 4.2))

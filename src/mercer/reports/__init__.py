@@ -1,4 +1,4 @@
-"""Reports: `mercer.report` writes one HTML file about an estimator and its data."""
+"""Reports: `mercer.report` produces one HTML file about an estimator and its data."""
 
 from ._cautions import Caution
 from ._report import Report, report

@@ -1,4 +1,4 @@
-"""The subject of a report: the estimator, its data and the fit, and the numbers that several sections share."""
+"""The subject of a report: the estimator, its data, the fit, and quantities that several sections share."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ..domains import Tables, take
 from ..types import Array, Data, EstimatorLike
 from ._pictures import Pictures
 
-MOST = 500  # samples in the kernel matrix that is drawn and decomposed
-TINY = 1e-10  # of the largest eigenvalue: rounding error
+MOST = 500  # maximum number of samples in the kernel matrix that is drawn and decomposed
+TINY = 1e-10  # rounding error, relative to the largest eigenvalue
 
 
 class Case:
@@ -29,13 +29,13 @@ class Case:
 
     Attributes
     ----------
-    estimator, fitted : as given, and fitted: itself if it was, else a clone
-    target, y : as given, and on the host
-    model, Z : the last step of pipelines and searches, and the data as they reach it
+    estimator, fitted : the estimator as given, and itself if it was fitted, otherwise a fitted clone
+    target, y : targets as given, and on the host
+    model, Z : the final step of pipelines and searches, and the data that reach it
     search : the outermost search, or None
     kind : "classifier", "regressor", "clusterer", "outliers", "density" or "transformer"
     groups : the group of each sample, held out as a whole, or None
-    heard : the warnings of the fit, and their categories
+    heard : the warnings raised by the fit, with their categories
     """
 
     def __init__(self, estimator: EstimatorLike, X: Data, y: Array, random_state: int, groups: Array = None):
@@ -127,7 +127,7 @@ class Case:
 
     @cached_property
     def labels(self) -> np.ndarray | None:
-        """The class or the cluster of each sample; None if there are neither."""
+        """The class or the cluster of each sample; None if there is neither."""
         found: Any = self.y if self.kind == "classifier" else getattr(self.model, "labels_", None)
         return np.asarray(host(found)) if np.ndim(found) == 1 and len(found) == self.n else None
 
@@ -141,7 +141,7 @@ class Case:
 
     @cached_property
     def K(self) -> np.ndarray | None:
-        """The kernel matrix of `drawn`; None if the method's kernel does not compare samples."""
+        """The kernel matrix of `drawn`; None if the kernel is not defined on samples."""
         kernel = getattr(self.model, "kernel_", None)
         if kernel is None or hasattr(self.model, "components_"):
             return None
@@ -152,7 +152,7 @@ class Case:
             if kernel.domain.vectors and not is_sparse(points):
                 points = np.asarray(host(points) if is_array(points) else points, dtype=np.float64)
             K = np.asarray(host(kernel(points)), dtype=np.float64)
-        except (TypeError, ValueError):  # a kernel on something else than these samples: tasks, projections
+        except (TypeError, ValueError):  # a kernel on something other than samples, such as tasks or projections
             return None
         return K if np.isfinite(K).all() else None
 
@@ -163,22 +163,22 @@ class Case:
 
     @property
     def alpha(self) -> float | None:
-        """The penalty α if the method solves with K + αI; 0 for interpolation."""
+        """The penalty α if the method solves a system with K + αI; 0 for interpolation."""
         return getattr(self.model, "system_alpha", None)
 
 
 @dataclass(frozen=True)
 class SampledSpectrum:
-    """Eigenvalues of a kernel matrix of m samples, in descending order, and what follows from them."""
+    """Eigenvalues of a kernel matrix of m samples, in descending order, and derived quantities."""
 
     eigenvalues: np.ndarray
     similarity: float  # the mean of k(x, y) / √(k(x, x) k(y, y)) over pairs of different samples
     least: float  # their minimum
-    participation: float  # (Σλ)² / Σλ² of these similarities: how many samples are told apart, from 1 to m
+    participation: float  # (Σλ)² / Σλ² of these similarities: effective number of distinct samples, from 1 to m
     dimension: float | None  # Σ λ / (λ + α), λ scaled from m to all n samples; None without α
     condition: float  # of K + αI, or of K without α
     negative: float  # the fraction of negative eigenvalues in Σ|λ|
-    even: bool  # whether all k(x, x) are equal, as for kernels of a distance
+    even: bool  # whether all k(x, x) are equal, as for kernels that depend on a distance
 
     @classmethod
     def of(cls, K: np.ndarray, n: int, alpha: float | None) -> SampledSpectrum:
@@ -202,7 +202,7 @@ class SampledSpectrum:
 
 
 def columns_of(X: Data, letter: str) -> dict[str, np.ndarray]:
-    """The columns of a table or a dense matrix, by name or by letter and number; empty for other data."""
+    """The columns of a table or dense matrix, by name or by letter and number; empty for other data."""
     flat = isinstance(X, dict) or hasattr(X, "columns") or (is_array(X) and host(X).ndim == 2)
     if not flat or is_sparse(X):
         return {}
@@ -213,9 +213,9 @@ def columns_of(X: Data, letter: str) -> dict[str, np.ndarray]:
 def check_groups(groups: Array, n: int) -> np.ndarray:
     """The groups, checked: one per sample, and at least two distinct ones."""
     if len(groups) != n:
-        raise ValueError(f"report: groups has {len(groups)} entries for {n} samples; pass one for each.")
+        raise ValueError(f"report: groups has {len(groups)} entries for {n} samples; pass one per sample.")
     if len(np.unique(groups)) < 2:
-        raise ValueError("report: groups has one group, and none can be held out; omit groups, or pass cv=None.")
+        raise ValueError("report: groups has only one group, so none can be held out; omit groups, or pass cv=None.")
     return np.asarray(groups)
 
 
@@ -239,7 +239,7 @@ def is_fitted(estimator: EstimatorLike) -> bool:
 
 
 def fit(estimator: EstimatorLike, X: Data, y: Array, groups: Array = None) -> Any:
-    """Fit to X, and y if there is one; groups go to a search whose splitter requests them."""
+    """Fit to X, and to y if given; groups are passed to a search whose splitter requests them."""
     splitter: Any = getattr(estimator, "cv", None)
     asked = groups is not None and hasattr(splitter, "get_metadata_routing")
     more = {"groups": groups} if asked and splitter.get_metadata_routing().split.requests.get("groups") else {}

@@ -1,4 +1,4 @@
-"""What a statistician would say: each warning is a sentence, the evidence and a remedy."""
+"""The warnings a statistician would give: each is a sentence, the evidence and a remedy."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from ._case import TINY, Case, SampledSpectrum
 from ._estimate import LINEAR, MEAN, NORMAL, OURS, Estimate
 
 LEVELS = ("serious", "caution", "note")
-ALONE = 0.99  # balanced accuracy, or rank correlation, at which a single column is suspected of leakage
-ORDINARY = 0.9  # if the next best column is below this, the first stands out
+ALONE = 0.99  # a single column with this balanced accuracy, or rank correlation, suggests leakage
+ORDINARY = 0.9  # if the next best column is below this, the best one stands out
 TWINS = 0.05  # fraction of held-out samples that are also in the training set
-RATIO = 10.0  # of the largest class to the smallest
-FEW = 10  # samples of a class
+RATIO = 10.0  # size ratio of the largest class to the smallest
+FEW = 10  # samples per class
 FEW_ALL = 30  # samples in total
 WIDE = {"accuracy": 0.1, "R²": 0.2, "D²": 0.2}  # two standard errors of a score
-CONSTANT, IDENTITY = 0.99, 0.7  # mean similarity, and participation ratio over m, of an uninformative kernel
-ILL = 1e12  # condition number that leaves four digits of sixteen
-SCALES = 1e3  # ratio of ranges
+CONSTANT, IDENTITY = 0.99, 0.7  # an uninformative kernel: mean similarity, and participation ratio over m
+ILL = 1e12  # condition number that leaves four of sixteen digits
+SCALES = 1e3  # ratio of column ranges
 FAR = 6.0  # robust standard deviations
 GAP = 0.2  # training score minus held-out score
-LOOKED_AT = 300  # columns that are tested one at a time against y, at most
-SAMPLED = 2000  # samples for these tests
+LOOKED_AT = 300  # maximum number of columns tested individually against y
+SAMPLED = 2000  # maximum number of samples for these tests
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def _leaks(case: Case, estimate: Estimate) -> Iterator[Caution]:
     if case.labelled and np.ndim(case.y) == 1 and case.n >= FEW_ALL and len(case.columns) > 1:
         measure = "balanced accuracy" if case.kind == "classifier" else "rank correlation"
         scores = _alone(case)
-        ordinary = sorted(scores.values())[-2] if len(scores) > 1 else 0.0  # a column that stands out is more suspect
+        ordinary = sorted(scores.values())[-2] if len(scores) > 1 else 0.0  # one that stands out is more suspicious
         for name, score in scores.items():
             if score < ALONE:
                 continue
@@ -109,7 +109,7 @@ def _leaks(case: Case, estimate: Estimate) -> Iterator[Caution]:
         yield Caution(
             "prepared", "note", "The columns are already standardised",
             "Every column of X has mean 0 and standard deviation 1 over all samples.",
-            "If it was done on these data, held-out samples influenced it: scale within a pipeline.",
+            "If this was done on the same data, held-out samples influenced it: scale within a pipeline.",
         )  # fmt: skip
 
 
@@ -141,7 +141,7 @@ def _some(case: Case) -> np.ndarray:
 
 
 def _promising(case: Case, chosen: np.ndarray) -> list[str]:
-    """The names of at most `LOOKED_AT` columns: those with the largest share of variance between values of y."""
+    """The names of at most `LOOKED_AT` columns, those whose variance y explains best."""
     if len(case.columns) <= LOOKED_AT:
         return list(case.columns)
     numbers = {name: np.nan_to_num(v[chosen]) for name, v in case.columns.items() if v.dtype.kind == "f"}
@@ -157,7 +157,7 @@ def _promising(case: Case, chosen: np.ndarray) -> list[str]:
 
 
 def _separation(x: np.ndarray, y: np.ndarray, words: bool) -> float:
-    """The balanced accuracy of a small tree on one column: cross-validated if suspicious, else on the sample."""
+    """The balanced accuracy of a small tree on one column: cross-validated if suspicious, otherwise on the sample."""
     labels, place, counts = np.unique(y, return_inverse=True, return_counts=True)
     if len(labels) < 2 or counts.min() < 5:
         return 0.0
@@ -231,13 +231,13 @@ def _columns(case: Case, estimate: Estimate) -> Iterator[Caution]:
         yield Caution(
             "missing", "caution", "Columns that are mostly missing",
             f"More than half of the values of {_listed(sparse)} are missing.",
-            "Find out why: values that are missing for a reason are information, or leakage.",
+            "Find out why: values missing for a reason carry information, or leak it.",
         )  # fmt: skip
     if keys and len(case.columns) > 1:
         yield Caution(
             "identifier", "caution", "Columns that number or name the samples",
             f"{_listed(keys)}: every sample has its own value.",
-            "Identifiers tell nothing about new samples; drop them, or use them as groups=.",
+            "Identifiers say nothing about new samples; drop them, or use them as groups=.",
         )  # fmt: skip
     ratio = spread_ratio(case)
     if ratio > SCALES:
@@ -258,7 +258,7 @@ def _is_key(column: np.ndarray, distinct: int, n: int) -> bool:
 
 
 def spread_ratio(case: Case) -> float:
-    """Ratio of the largest to the smallest range of the columns that the kernel sees; 1 if it has its own scales."""
+    """Ratio of the largest to the smallest range of the kernel's input columns; 1 if it has its own scales."""
     kernel = getattr(case.model, "kernel_", None)
     Z = case.Z
     if kernel is None or isinstance(kernel, Table) or case.pairwise or is_sparse(Z) or not case.columns:
@@ -266,7 +266,7 @@ def spread_ratio(case: Case) -> float:
     params = kernel.get_params().items()
     if any(name.endswith("columns") or (name.endswith("lengthscale") and np.ndim(v)) for name, v in params):
         return 1.0
-    try:  # standard deviations are also small for rare values in the same unit, such as pixels at the border
+    try:  # ranges, because standard deviations are also small for rare values, such as border pixels
         ranges = np.ptp(np.asarray(Z, dtype=np.float64), axis=0)
     except (TypeError, ValueError):
         return 1.0
@@ -279,7 +279,7 @@ def _listed(names: list[str]) -> str:
     return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
 
 
-# ---- the target, and how much of it there is
+# ---- the target and the sample sizes
 
 
 def _target(case: Case, estimate: Estimate) -> Iterator[Caution]:
@@ -311,7 +311,7 @@ def _target(case: Case, estimate: Estimate) -> Iterator[Caution]:
             "outliers", "caution", "Targets far from all others",
             f"{far.size} of {case.n} targets lie more than {FAR:.0f} robust standard deviations from the median "
             f"{np.median(case.y):.4g}; the farthest is {worst:.4g}.",
-            "Squared loss follows such values: check them, take logarithms if y has a long tail, or use "
+            "Squared loss is sensitive to such values: check them, take logarithms if y has a long tail, or use "
             "RobustKernelRegression or SVR.",
         )  # fmt: skip
 
@@ -319,7 +319,7 @@ def _target(case: Case, estimate: Estimate) -> Iterator[Caution]:
 def target_outliers(y: np.ndarray) -> np.ndarray:
     """Which targets are more than `FAR` robust standard deviations from the median."""
     away = np.abs(y - np.median(y))
-    scale = 1.4826 * np.median(away) or 1.2533 * np.mean(away)  # the second if more than half are equal
+    scale = 1.4826 * np.median(away) or 1.2533 * np.mean(away)  # the latter if more than half are equal
     return np.flatnonzero(away > FAR * scale)
 
 
@@ -332,13 +332,13 @@ def _sizes(case: Case, estimate: Estimate) -> Iterator[Caution]:
                 "few", "serious" if counts.min() < 5 else "caution", "Too few samples of a class",
                 f"{_listed(rare)}: {counts.min()} samples in the rarest class; with fewer than {FEW}, neither learning "
                 "nor testing is reliable.",
-                "Collect more, or merge classes; treat errors of that class as anecdotes.",
+                "Collect more, or merge classes; treat errors in that class as anecdotal.",
             )  # fmt: skip
             return
     if case.n < FEW_ALL:
         yield Caution(
             "few", "caution", "Too few samples",
-            f"There are {case.n}. Estimates from fewer than {FEW_ALL} have errors as large as themselves.",
+            f"There are {case.n}. With fewer than {FEW_ALL}, estimates have errors as large as themselves.",
             "Prefer simple kernels and strong penalties, and report leave-one-out with its standard error.",
         )  # fmt: skip
 
@@ -388,13 +388,13 @@ def _scores(case: Case, estimate: Estimate) -> Iterator[Caution]:
         yield Caution(
             "overfitting", "note", "Much better on the training samples",
             f"On them {metric} is {estimate.training[metric]:.3f}, on held-out samples {ours:.3f}.",
-            "For kernels this is not wrong in itself, but try a stronger penalty (larger alpha, smaller C) or a longer "
+            "For kernels this is no flaw in itself, but try a stronger penalty (larger alpha, smaller C) or a longer "
             "lengthscale.",
         )  # fmt: skip
 
 
 def _beats_the_mean(estimate: Estimate) -> bool:
-    """Whether the model beats the mean of y in every fold: with few samples R² is negative for both."""
+    """Whether the model beats the mean of y in every fold; with few samples, R² can be negative for both."""
     scores = estimate.scores[estimate.metric]
     return MEAN in scores and bool(np.all(scores[OURS] > scores[MEAN]))
 
@@ -411,7 +411,7 @@ def _rivals(case: Case, estimate: Estimate) -> Iterator[Caution]:
         if rival is None or len(rival) < 3 or metric not in (*WIDE, "mean log density"):
             continue
         ahead = rival - estimate.scores[metric][OURS]
-        with np.errstate(invalid="ignore"):  # a density of zero is infinitely far behind
+        with np.errstate(invalid="ignore"):  # a density of zero is infinitely worse
             chance = 2 * ahead.std(ddof=1) / np.sqrt(len(ahead))
         if ahead.mean() > max(0.01, chance):
             yield Caution(
@@ -455,7 +455,7 @@ def _bandwidth(case: Case, found: SampledSpectrum) -> Iterator[Caution]:
     name = "bandwidth" if hasattr(case.model, "bandwidth") else "lengthscale (gamma {})"
     known = "bandwidth" in name or any(p.endswith("lengthscale") for p in case.model.kernel_.get_params())
     fitted = "" if "bandwidth" in name else '; lengthscale="median" fits it to the data'
-    # if k(x, x) varies, as for a linear kernel, a mean far from zero looks the same and is harmless
+    # if k(x, x) varies, as for a linear kernel, a mean far from zero has the same effect and is harmless
     if found.similarity > CONSTANT and found.even:
         yield Caution(
             "bandwidth", "caution", "The kernel is nearly constant on these samples",
@@ -465,7 +465,7 @@ def _bandwidth(case: Case, found: SampledSpectrum) -> Iterator[Caution]:
         )  # fmt: skip
     elif found.participation > IDENTITY * m and found.least > -TINY:
         yield Caution(
-            "bandwidth", "caution", "To the kernel, every sample is similar only to itself",
+            "bandwidth", "caution", "Under the kernel, every sample is similar only to itself",
             f"Its matrix is nearly diagonal: {found.participation:.0f} of {m} directions have equal weight, and the "
             f"mean similarity of two samples is {found.similarity:.2g}.",
             f"Use a longer {name.format('smaller')}{fitted}." if known else
@@ -493,7 +493,7 @@ def _tuning(case: Case, estimate: Estimate) -> Iterator[Caution]:
 
 
 def edges(case: Case) -> list[tuple[str, float, tuple[float, float]]]:
-    """Parameters whose unique best value is the smallest or largest of three or more that were tried."""
+    """Parameters whose unique best value is the smallest or largest of three or more values tried."""
     return [
         (name, v, (min(tried), max(tried)))
         for name, v, tried in tried_values(case)
@@ -502,7 +502,7 @@ def edges(case: Case) -> list[tuple[str, float, tuple[float, float]]]:
 
 
 def _is_tie(search: Any, name: str, value: float) -> bool:
-    """Whether another value of the parameter has the same best score: then nothing points beyond the grid."""
+    """Whether another value of the parameter has the same best score, so that nothing points beyond the grid."""
     results: Any = getattr(search, "cv_results_", {})
     if f"param_{name}" not in results or "mean_test_score" not in results:
         return False
@@ -557,6 +557,6 @@ def _solver(case: Case, estimate: Estimate) -> Iterator[Caution]:
 
 
 def solutions(model: EstimatorLike) -> list[Any]:
-    """The solutions that the solvers reported."""
+    """The solutions reported by the solvers."""
     found = getattr(model, "solutions_", None) or getattr(model, "solution_", None)
     return list(found) if isinstance(found, Sequence) else [] if found is None else [found]

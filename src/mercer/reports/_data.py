@@ -14,7 +14,7 @@ from ._cautions import contradictions, twins
 from ._estimate import Estimate
 from ._html import bars, figures, number, paragraph, table, text, tiles
 
-SHOWN = 30  # columns
+SHOWN = 30  # maximum number of columns listed
 BINS = 16
 
 

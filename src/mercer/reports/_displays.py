@@ -1,4 +1,4 @@
-"""The displays of `mercer.plot` on the page: the matrix, the function, the solver and the search."""
+"""The displays of `mercer.plot` on the page: matrix, function, solver and search."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from ._html import number
 from ._pictures import short, tick
 
 PLANE = (4.6, 3.2)  # inches
-CELLS = 200  # a side of a matrix
-NAMED = 20  # classes with their own colour
+CELLS = 200  # per side of a matrix
+NAMED = 20  # maximum number of classes with their own colour
 CURVES = 8
-PARTS = 12  # of a sum of functions
+PARTS = 12  # maximum number of terms in a sum of functions
 
 
 # ---- the matrix
@@ -109,7 +109,7 @@ def _decision(case: Case) -> list[str]:
 
 
 def _curves(case: Case) -> list[str]:
-    """A curve with its band, quantiles, or the components of an analysis of variance."""
+    """A curve with its band, quantiles, or ANOVA components."""
     model = case.model
     levels = hasattr(model, "quantiles") or hasattr(model, "expectiles")
     if case.kind != "regressor" or np.ndim(case.y) != 1:
@@ -138,7 +138,7 @@ def _density(case: Case) -> list[str]:
 
     def plot(ax: Axis) -> None:
         display = DensityDisplay.from_estimator(case.fitted, ax=ax)
-        if not case.steps:  # otherwise the axes are not the columns
+        if not case.steps:  # otherwise the axes are not columns of X
             display.ax_.set(**dict(zip(("xlabel", "ylabel"), map(tick, case.columns), strict=False)))
 
     alt = f"The density over {case.dimension} column{'s'[: case.dimension - 1]}, and the samples."
@@ -209,7 +209,7 @@ def history(case: Case) -> list[str]:
 
 
 def landscape(case: Case) -> list[str]:
-    """The score over the values that a search tried, or the criterion of a method that chooses."""
+    """The score over the values that a search tried, or a method's selection criterion."""
     results = getattr(case.search, "cv_results_", None)
     if not isinstance(results, dict) or "mean_test_score" not in results:
         return _path(case)
@@ -223,9 +223,9 @@ def landscape(case: Case) -> list[str]:
     if len(contour) == 2:
         x, y = sorted(contour, key=list(levels).index)
         rest = sum(len(v) > 1 for v in levels.values()) > 2
-        more = " Each point has its best score over the other parameters." if rest else ""
+        more = " Each point shows the best score over the other parameters." if rest else ""
         alt = f"Contours of the score over {x} and {y}."
-        caption = f"The star marks the best.{more}"
+        caption = f"The star marks the best score.{more}"
         return [
             case.pictures.drawn(
                 lambda ax: GridDisplay.from_cv_results(results, x, y, ax=ax), title, alt, caption, PLANE
@@ -236,7 +236,7 @@ def landscape(case: Case) -> list[str]:
 
 
 def _curve_of_scores(results: dict[str, Any], x: str, levels: dict[str, list[Any]]) -> PathDisplay:
-    """The best score at each value of one parameter, with a curve for each value of a second one with few values."""
+    """The best score at each value of one parameter, with one curve per value of a second one."""
     others = [n for n, v in levels.items() if n != x and 1 < len(v) <= CURVES]
     other = max(others, key=lambda n: len(levels[n]), default=None)
     names = [_key(v) for v in levels[other]] if other else [""]
@@ -257,7 +257,7 @@ def _curve_of_scores(results: dict[str, Any], x: str, levels: dict[str, list[Any
 
 
 def _levels(results: dict[str, Any], name: str) -> list[Any]:
-    """The distinct values of a parameter; none if some candidates lack it."""
+    """The distinct values of a parameter; empty if some candidates lack it."""
     if not all(name in setting for setting in results["params"]):
         return []
     values = list({_key(setting[name]): setting[name] for setting in results["params"]}.values())

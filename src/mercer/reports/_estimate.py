@@ -1,4 +1,4 @@
-"""The error of the method on unseen samples, next to simple baselines."""
+"""The error of the method on unseen samples, compared with simple baselines."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from ..types import Array, Data, EstimatorLike, Splitter
 from ._case import Case, fit, rows
 
 OURS, MAJORITY, MEAN, LINEAR, NORMAL = "this model", "majority class", "mean of y", "linear model", "one Gaussian"
-MANY = 2000  # leave-one-out for at most this many samples
+MANY = 2000  # maximum number of samples for leave-one-out
 
 
 @dataclass
 class Estimate:
-    """Scores over the folds, and the predictions at held-out samples; None where there are none."""
+    """Scores over the folds, and the predictions at held-out samples, if any."""
 
-    scores: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # of metric and model; the first is the main
-    training: dict[str, float] = field(default_factory=dict)  # of the fit to all samples
+    scores: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # by metric and model; the main metric first
+    training: dict[str, float] = field(default_factory=dict)  # scores of the fit to all samples
     predicted: Any = None
     probability: Any = None
     values: Any = None
@@ -83,18 +83,18 @@ def estimated(case: Case, cv: Splitter) -> Estimate:
         return found
     found.splits = folds(case, cv)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit to all samples raised them already
+        warnings.simplefilter("ignore")  # already raised by the fit to all samples
         try:
             _by_folds(case, found)
-        except Exception as error:  # any error of a fit to fewer samples is a finding
-            return Estimate(failure=f"{type(error).__name__} in a fit without one fold: {error}")
+        except Exception as error:  # report any error of a fit to fewer samples
+            return Estimate(failure=f"{type(error).__name__} in a fit with one fold left out: {error}")
         if case.labelled and case.groups is None:
             found.left_out = _left_out(case)
     return found
 
 
 def folds(case: Case, cv: Splitter) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Shuffled folds, stratified and grouped where applicable, at most as many as the rarest class has samples."""
+    """Shuffled folds, stratified and grouped where applicable; no more of them than samples in the rarest class."""
     stratified, groups = case.kind == "classifier" and np.ndim(case.y) == 1, case.groups
     if isinstance(cv, Integral):
         check_number("report", "cv", cv, at_least=2, integer=True)
@@ -107,7 +107,7 @@ def folds(case: Case, cv: Splitter) -> list[tuple[np.ndarray, np.ndarray]]:
         cv = (by_class if stratified else plain)(parts, shuffle=True, random_state=case.random_state)
     y = np.zeros(case.n) if case.y is None else case.y
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # about rare classes, which the report covers itself
+        warnings.simplefilter("ignore", UserWarning)  # about rare classes, which the report itself covers
         return list(check_cv(cv, y, classifier=stratified).split(np.zeros(case.n), y, groups))
 
 
@@ -124,7 +124,7 @@ def _by_folds(case: Case, found: Estimate) -> None:
             if who == NORMAL:
                 _add(found, who, {"mean log density": _normal(data[train], data[test])})
                 continue
-            with one_blas_thread:  # the products of linear models are so small that threads make them slower
+            with one_blas_thread:  # threads slow down the small products of linear models
                 rival = fit(clone(rival), rows(data, train), _of(case.y, train))
             _add(found, who, _Answer.of(case, rival, rows(data, test), test).scores)
     found.scores = {m: {w: np.array(v) for w, v in s.items()} for m, s in found.scores.items() if OURS in s}
@@ -132,7 +132,7 @@ def _by_folds(case: Case, found: Estimate) -> None:
 
 
 def _samples(case: Case, index: np.ndarray, train: np.ndarray) -> Any:
-    """The samples at `index`; of a precomputed matrix, in the columns of the training samples."""
+    """The samples at `index`; for a precomputed matrix, their rows in the columns of the training samples."""
     return rows(case.X, index)[:, train] if case.pairwise and not case.steps else rows(case.X, index)
 
 
@@ -224,7 +224,7 @@ def _rivals(case: Case) -> dict[str, tuple[Any, Any]]:
     """Baseline models, with the data in the form that they accept."""
     data = _plain(case)
     if case.kind == "density":
-        known = data is not None and not is_sparse(data) and case.n > 2 * data.shape[1]  # or it has no covariance
+        known = data is not None and not is_sparse(data) and case.n > 2 * data.shape[1]  # else it has no covariance
         return {NORMAL: (None, np.asarray(data, dtype=np.float64))} if known else {}
     if not case.labelled:
         return {}

@@ -1,4 +1,4 @@
-"""The sections on the error and on diagnostics of the fitted model."""
+"""The sections on the error and on the diagnostics of the fitted model."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ._estimate import OURS, Estimate, levels_of
 from ._html import figures, number, paragraph, table, text, tiles
 from ._pictures import tick
 
-SHOWN = 10  # samples in a list of the worst
-CLASSES = 20  # of a confusion matrix
+SHOWN = 10  # number of worst samples listed
+CLASSES = 20  # maximum number of classes in a confusion matrix
 LOWER = {"root mean squared error", "mean absolute error", "log loss"}
 HIGHER = {"accuracy", "balanced accuracy", "R²", "D²", "mean log density", "score"}
 NUMBERS = {
@@ -53,7 +53,7 @@ def _scores(estimate: Estimate) -> str:
     ]
     rows.append(["this model, on the training samples", *(number(estimate.training.get(m)) for m in metrics), ""])
     head = ["model", *map(_judged, metrics), f"folds in which this model is better by {estimate.metric}"]
-    if len(names) == 1:  # there is nothing to compare with
+    if len(names) == 1:  # no other model to compare with
         head, rows = head[:-1], [row[:-1] for row in rows]
     meant = "; D² is 1 − loss / loss of the best constant" if estimate.metric == "D²" else ""
     return table(head, rows, f"Mean ± standard deviation over the folds, and range{meant}", ours=0)
@@ -88,8 +88,8 @@ def _left_out(found: Any) -> str:
     }
     return paragraph(
         f"<strong>Leave-one-out</strong>, {kinds[found.method]}: the mean {text(found.loss.replace('_', '–'))} loss is "
-        f"<strong>{number(found.estimate)}</strong>{spread}. What the fit derives from all samples, such as a chosen "
-        "penalty, a median lengthscale or the scaling of columns, is kept; the folds above recompute it."
+        f"<strong>{number(found.estimate)}</strong>{spread}. Quantities that depend on all samples, such as a tuned "
+        "penalty, a median lengthscale or the scaling of columns, are kept fixed; the folds above recompute them."
     )
 
 
@@ -148,12 +148,12 @@ def _residuals(case: Case, estimate: Estimate) -> list[str]:
         ax.set(xlabel="predicted, held out", ylabel="y − predicted")
         deviation = float(np.std((y - f)[seen]))
         alt = f"Residuals over predictions at held-out samples; their standard deviation is {deviation:.4g}."
-        second = case.pictures.svg(figure, "Residuals", alt, "A bend or a funnel is structure that the method missed.")
+        second = case.pictures.svg(figure, "Residuals", alt, "A bend or a funnel is a sign of missed structure.")
     return [first, second]
 
 
 def _calibration(case: Case, estimate: Estimate) -> str:
-    """How often the predicted class is right, against its predicted probability."""
+    """How often the predicted class is correct, against its predicted probability."""
     if estimate.probability is None:
         return ""
     seen = estimate.tested
@@ -221,7 +221,7 @@ def _tiles(case: Case) -> list[tuple[str, Any]]:
 
 
 def _margins(case: Case) -> list[str]:
-    """Decision values of the true class minus the best other, at the training samples."""
+    """Decision value of the true class minus the best other, at the training samples."""
     if case.kind != "classifier" or not hasattr(case.fitted, "decision_function") or np.ndim(case.y) != 1:
         return []
     values = np.asarray(host(case.fitted.decision_function(case.X)), dtype=np.float64)
@@ -241,7 +241,7 @@ def _margins(case: Case) -> list[str]:
         ax.axvline(0, color=ORANGE, linewidth=1.2)
         ax.set(xlabel=label, ylabel="samples")
         ax.yaxis.get_major_locator().set_params(integer=True)
-        alt = f"Histogram of margins at the training samples; {wrong} are negative, which is wrong."
+        alt = f"Histogram of margins at the training samples; {wrong} are negative (misclassified)."
         said = f"At the training samples; {wrong} of {case.n} are on the wrong side."
         return [case.pictures.svg(figure, "Margins", alt, said)]
 

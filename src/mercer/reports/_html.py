@@ -1,4 +1,4 @@
-"""HTML fragments: everything from the user passes through `text`."""
+"""HTML fragments; everything from the user passes through `text`."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def number(value: Any) -> str:
 def table(
     head: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "", ours: int | None = None, plain: Any = ()
 ) -> str:
-    """A table of numbers and safe HTML; `ours` is the row in bold, `plain` are the columns of words, at the left."""
+    """A table of numbers and safe HTML; the row `ours` is bold, the columns `plain` are left-aligned words."""
     body = []
     for i, (name, *cells) in enumerate(rows):
         row = "".join(

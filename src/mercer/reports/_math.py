@@ -1,4 +1,4 @@
-"""Converts the subset of TeX in this package's equations to MathML, which needs no script or network."""
+"""Conversion of the TeX subset in this package's equations to MathML, which needs no script or network."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SIGNS = {
 FENCES = {"langle": "⟨", "rangle": "⟩", "|": "‖", "{": "{", "}": "}", "lfloor": "⌊", "rfloor": "⌋", "lVert": "‖",
           "rVert": "‖", "lvert": "|", "rvert": "|"}  # fmt: skip
 LARGE = {"sum": "∑", "prod": "∏", "int": "∫", "bigcup": "⋃", "bigoplus": "⨁"}
-BELOW = {"min", "max", "inf", "sup", "lim"}  # functions whose index stands below them
+BELOW = {"min", "max", "inf", "sup", "lim"}  # functions with the subscript below
 NAMES = {"log", "exp", "det", "tr", "arg", "sin", "cos", "cosh", "tanh", "dim", "Pr", *BELOW}
 SPACES = {",": 0.17, ":": 0.22, ";": 0.28, "!": -0.17, " ": 0.25, "quad": 1.0, "qquad": 2.0}
 ACCENTS = {"tilde": "~", "hat": "^", "bar": "¯", "dot": "˙", "vec": "→", "widetilde": "~", "widehat": "^",
            "overline": "¯"}  # fmt: skip
 SIZES = {"big", "Big", "bigg", "Bigg", "bigl", "bigr", "Bigl", "Bigr", "biggl", "biggr", "left", "right", "bigm"}
-GROWN = {"Big": 1.35, "bigg": 1.7, "Bigg": 2.0}  # by the size of the letter: browsers do not stretch what has an index
+GROWN = {"Big": 1.35, "bigg": 1.7, "Bigg": 2.0}  # by font size: browsers do not stretch fences with a subscript
 FONTS = {"mathbb": {"R": "ℝ", "N": "ℕ", "Z": "ℤ", "C": "ℂ", "E": "𝔼", "P": "ℙ"},
          "mathcal": {"H": "ℋ", "K": "𝒦", "X": "𝒳", "Y": "𝒴", "L": "ℒ", "N": "𝒩", "F": "ℱ", "Z": "𝒵"}}  # fmt: skip
 TOKEN = re.compile(r"\\[A-Za-z]+\*?|\\.|\d+(?:\.\d+)?|\S")
@@ -55,7 +55,7 @@ def mathml(tex: str, *, block: bool = False) -> str:
 
 
 class Reader:
-    """Reads tokens from the left, one construct at a time."""
+    """Reads tokens from left to right, one construct at a time."""
 
     def __init__(self, tex: str):
         self.texts = re.findall(r"\\text\{([^{}]*)\}", tex)
@@ -104,14 +104,14 @@ class Reader:
         return f"<{element}>{base}{''.join(single)}</{element}>"
 
     def argument(self) -> str:
-        """A group or a single character: for a number, its first digit."""
+        """A group or a single character; for a number, its first digit."""
         token = self.peek()
         if token[:1].isdigit() and len(token) > 1:
             self.tokens[self.place : self.place + 1] = [token[0], token[1:]]
         return self.atom()
 
     def atom(self) -> str:
-        """One symbol, group or command with its arguments, as one element."""
+        """A symbol, a group, or a command with its arguments, as one element."""
         token = self.next()
         if token == "{":
             inner = self.row("}")

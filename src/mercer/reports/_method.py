@@ -23,7 +23,7 @@ PENALTIES = {
     "norm": r"\Psi(\|f\|_H) = \|f\|_H",
     "l1": r"\Psi = \sum_i |a_i|, \qquad f = \sum_i a_i k(\cdot, x_i)",
 }
-MANY = 10  # rows of a table of candidates
+MANY = 10  # maximum number of rows in a table of candidates
 RESULTS = (
     *("method", "converged", "n_iter", "inner_iter", "objective", "gap", "duality_gap", "gradient_norm", "residual"),
     "jitter",
@@ -46,7 +46,7 @@ def method(case: Case, estimate: Estimate) -> str:
 
 
 def equations(model: EstimatorLike) -> list[str]:
-    """The problem of a fitted model, with the loss and the penalty that its docstring leaves open."""
+    """The problem of a fitted model, with the loss and the penalty that its docstring leaves generic."""
     own = documented(type(model))
     several = isinstance(model, KernelLogisticRegression) and len(model.classes_) > 2
     found = own[several : several + 1]
@@ -60,9 +60,9 @@ def equations(model: EstimatorLike) -> list[str]:
 
 
 def _displayed(equation: str) -> str:
-    """One equation; parts separated by wide spaces wrap below each other if there is no room."""
+    """One equation; parts separated by wide spaces wrap if there is no room."""
     parts = [mathml(part, block=True) for part in equation.split(r"\qquad")]
-    broken = any(part.startswith("<code>") for part in parts)  # a space within a group or a matrix
+    broken = any(part.startswith("<code>") for part in parts)  # the space is within a group or a matrix
     return f"<div>{mathml(equation, block=True) if broken else ''.join(parts)}</div>"
 
 
@@ -199,7 +199,7 @@ def _outcome(case: Case, judged: bool) -> str:
     drawn = f", tried on {most} samples drawn at random" if most is not None and most < case.n else ""
     words = f"<strong>{text(type(search).__name__)}</strong> chose {chosen}{looked}{drawn}."
     if score is not None and np.ndim(score) == 0:
-        words += f" Its score is {number(float(score))}, which is optimistic, because it is the best of many"
+        words += f" Its score is {number(float(score))}, which is optimistic because it is the best of many"
         words += "; the error estimate below repeats the whole search in every fold." if judged else "."
     return paragraph(words)
 

@@ -1,4 +1,4 @@
-"""Pictures inside the page: matplotlib's SVG without superfluous parts, in colours that follow the page."""
+"""Figures inside the page: matplotlib's SVG without superfluous parts, in the colours of the page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from .._palette import BLUE, GREEN, GREY, INK, ORANGE
 from ._html import text
 
-# The page replaces these by colours that are readable on light and dark backgrounds.
+# The page replaces these with colours that are readable on light and dark backgrounds.
 PAPER = {
     INK: "currentColor",
     GREY: "var(--grey)",
@@ -26,7 +26,7 @@ PAPER = {
 STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "mercer",
-    "savefig.dpi": 160,  # of parts stored as an image
+    "savefig.dpi": 160,  # for parts stored as an image
     "font.family": "sans-serif",
     "font.size": 9,
     "text.color": INK,
@@ -57,18 +57,18 @@ class Pictures:
         from matplotlib import style
         from matplotlib.figure import Figure
 
-        with style.context(["default", STYLE]):  # whatever the style of the session
+        with style.context(["default", STYLE]):  # regardless of the session's style
             figure = Figure(figsize=(width, height), layout="constrained")
             yield figure, figure.subplots()
 
     def drawn(
         self, plot: Callable[[Any], Any], title: str, alt: str, caption: str = "", size: tuple[float, float] = SIZE
     ) -> str:
-        """The plot of a display; the title above the picture replaces its own."""
+        """The plot of a display, with its own title replaced by one above the figure."""
         with self.axes(*size) as (figure, ax):
             plot(ax)
             ax.set_title("", loc="left")
-            if not ax.axison:  # divided into panels of this size
+            if not ax.axison:  # it was divided into panels of this size
                 rows, columns = figure.axes[1].get_subplotspec().get_gridspec().get_geometry()
                 figure.set_size_inches(size[0] * columns, size[1] * rows)
             return self.svg(figure, title, alt, caption)
@@ -84,7 +84,7 @@ class Pictures:
         drawn = drawn[drawn.index("<svg") :]
         drawn = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", drawn, flags=re.S)
         drawn = re.sub(r'\s+xmlns(:\w+)?="[^"]*"', "", drawn)
-        # hundredths of a point are enough
+        # two decimals are enough
         drawn = re.sub(r"<[^>]+>", lambda tag: re.sub(r"(\d+\.\d{2})\d+", r"\1", tag[0]), drawn)
         drawn = re.sub(r"(font(?:-family)?: [^;\"]*?)'DejaVu Sans'[^;\"]*", r"\1system-ui, sans-serif", drawn)
         mark = f"f{next(self.count)}-"
@@ -98,7 +98,7 @@ class Pictures:
         below = f"<figcaption>{caption}</figcaption>" if caption else ""
         return f"<figure><h3>{text(title)}</h3>{drawn.strip()}{below}</figure>"
 
-    # ---- the kinds that several sections use
+    # ---- figures that several sections use
 
     def histogram(self, values: np.ndarray, title: str, label: str, caption: str = "") -> str:
         """A histogram of finite values."""
@@ -111,7 +111,7 @@ class Pictures:
             return self.svg(figure, title, alt, caption)
 
     def counts(self, names: Sequence[str], values: Sequence[float], title: str, label: str) -> str:
-        """Horizontal bars with their numbers."""
+        """Horizontal bars, labelled with their values."""
         with self.axes(3.6, 0.75 + 0.27 * len(names)) as (figure, ax):
             places = np.arange(len(names))[::-1]
             ax.barh(places, values, color=BLUE, alpha=0.85, height=0.7)
@@ -148,7 +148,7 @@ def tick(name: Any) -> str:
 
 
 def _has_surface(figure: Any) -> bool:
-    """Whether areas are filled by a colour scale, which is kept on dark backgrounds too."""
+    """Whether areas are filled from a colour scale, which is kept on dark backgrounds."""
     from matplotlib.collections import QuadMesh
     from matplotlib.contour import ContourSet
 

@@ -27,13 +27,13 @@ PACKAGES = ("mercer", "numpy", "scipy", "scikit-learn", "numba", "matplotlib")
 
 @dataclass(frozen=True)
 class Report:
-    """The result of `report`. In a notebook it displays itself.
+    """The result of `report`, which displays itself in a notebook.
 
     Attributes
     ----------
     title : str
     html : str
-        The content of the file.
+        Content of the file.
     warnings : list of Caution
         Each with `name`, `level` ("serious", "caution" or "note"), `title`, `text` and `remedy`; worst first.
     sections : dict
@@ -47,7 +47,7 @@ class Report:
     sections: dict[str, str] = field(repr=False)
 
     def save(self, path: FilePath) -> Path:
-        """Write the complete file or nothing, and return its path."""
+        """Write the file, completely or not at all, and return its path."""
         target = Path(os.fsdecode(os.path.realpath(path)))
         if not target.parent.is_dir():
             raise FileNotFoundError(f"report: the folder of {target} does not exist; create it first.")
@@ -59,7 +59,7 @@ class Report:
         return "\n".join([self.title, *map(str, self.warnings)])
 
     def _repr_html_(self) -> str:
-        # A separate frame isolates the styles of the notebook and the report.
+        # A separate frame isolates the styles of the report from those of the notebook.
         frame = 'width="100%" height="700" style="border: 0"'
         return f'<iframe title="{text(self.title)}" {frame} srcdoc="{escape(self.html)}"></iframe>'
 
@@ -77,25 +77,25 @@ def report(
     """A report on an estimator and its data: one HTML file that needs no network.
 
     It summarises the data, states the problem that the method solves, shows how parameters were chosen, compares the
-    error with simple baselines, plots the fit, and lists the warnings of a statistician.
+    error with simple baselines, plots the fit, and lists the warnings that a statistician would give.
 
     Parameters
     ----------
     estimator : estimator
         Any estimator with scikit-learn's interface: a classifier, regressor, transformer, clusterer, density or
-        outlier detector, a pipeline or a search. A fitted estimator is described as it is, and X and y should be its
-        training data; otherwise a clone is fitted.
+        outlier detector, a pipeline or a search. A fitted estimator is described as is, and X and y should be its
+        training data; otherwise, a clone is fitted.
     X, y : samples and targets
         Any data that the estimator accepts: matrices, data frames, strings, graphs, kernel matrices.
     title : str, optional
         The title of the page; None uses the name of the method.
     cv : int >= 2, splitter, iterable of splits or None
-        Folds of the error estimate. A number gives shuffled folds, stratified by class, with whole groups if there are
-        any. Each fold costs a fit or, for a search, the whole search. None omits the estimate.
+        Folds of the error estimate. An integer means shuffled folds, stratified by class, which keep groups together.
+        Each fold costs one fit or, for a search, the whole search. None omits the estimate.
     groups : array of shape (n,), optional
-        Samples of one group, such as those of one patient, are held out together.
+        Samples of the same group, such as a patient, are held out together.
     random_state : int >= 0
-        For the folds, and for the 500 samples in the kernel matrix if there are more.
+        Seed of the folds, and of the subsample in the kernel matrix if there are more than 500 samples.
 
     Returns
     -------
@@ -108,26 +108,26 @@ def report(
 
     ================  ==========================================================================================
     leakage           one of several columns alone predicts y: balanced accuracy, or rank correlation, >= 0.99; with
-                      more than 300 columns, only those most related to y are tried
+                      more than 300 columns, only those most related to y are tested
     duplicates        more than 5 % of held-out samples have an identical one in the training set
     contradictions    identical samples of different classes
-    prepared          columns with mean 0 and standard deviation 1 exactly
+    prepared          columns whose mean is exactly 0 and standard deviation exactly 1
     imbalance         the largest class has at least ten times the samples of the smallest
     few               fewer than 10 samples of a class, or 30 in total
-    useless           accuracy within two standard errors of the largest class, or R² (D² for levels) <= 0 without
-                      beating the mean of y in every fold
-    linear, normal    a linear model, or one Gaussian, ahead by 0.01 and by two standard errors over the folds
+    useless           accuracy within two standard errors of the largest class's share, or R² (D² for levels) <= 0
+                      without beating the mean of y in every fold
+    linear, normal    a linear model, or one Gaussian, better by 0.01 and by two standard errors over the folds
     spread            two standard errors of the score over folds above 0.1 (accuracy) or 0.2 (R²)
-    overfitting       a training score 0.2 above the held-out one, and above 0.2
-    bandwidth         mean similarity of two samples > 0.99 where all k(x, x) are equal, or a matrix whose
+    overfitting       a training score more than 0.2 above the held-out score (or above 0, if that is negative)
+    bandwidth         mean similarity of two samples > 0.99 if all k(x, x) are equal, or a kernel matrix whose
                       participation ratio is > 0.7 n
     conditioning      K + αI with a condition number > 10¹², or a jitter
     indefinite        negative eigenvalues of a kernel that is not proven to be (conditionally) definite
-    edge              a chosen parameter at the edge of the grid, with no other value as good
+    edge              a chosen parameter at the edge of the grid, unless another value is as good
     convergence       a solver that stopped early
-    scales            ranges of columns that differ by a factor of more than 1000, with a single-scale kernel
+    scales            column ranges that differ by a factor of more than 1000, with a single-scale kernel
     constant          columns or targets with a single value
-    missing           columns with more than half of their values missing
+    missing           columns with more than half their values missing
     identifier        one of several columns with a different value for each sample
     outliers          targets more than six robust standard deviations from the median
     ================  ==========================================================================================
@@ -135,8 +135,8 @@ def report(
     The report cannot see whether columns were selected or scaled using samples that are now held out, or whether
     samples are independent.
 
-    Time: the fits of the folds, and O(m³) for the kernel matrix of m <= 500 samples. Leave-one-out is added if there
-    is a formula and n <= 2000.
+    The time is that of the fits in the folds, plus O(m³) for the kernel matrix of m <= 500 samples. Leave-one-out is
+    added if there is a formula and n <= 2000.
 
     Examples
     --------
@@ -184,8 +184,8 @@ def _verdict(found: list[Caution]) -> str:
 def _warnings(found: list[Caution]) -> str:
     if not found:
         return paragraph(
-            '<span class="good">✓</span> None of the checks found anything. They cannot see what the data do not '
-            "show, such as samples that depend on each other, or columns selected using held-out samples."
+            '<span class="good">✓</span> None of the checks found a problem. They cannot detect what the data do '
+            "not show, such as dependent samples, or columns selected using held-out samples."
         )
     items = "".join(
         f'<li class="{c.level}"><span class="level">{SIGNS[c.level]} {c.level}</span>'
@@ -205,7 +205,7 @@ def _making(case: Case, cv: Splitter, seconds: float) -> str:
         ["Python", text(platform.python_version())],
         *([name, text(_version(name))] for name in PACKAGES),
     ]
-    long = {"N_CHAR_MAX": 4000} if hasattr(case.estimator, "get_params") else {}  # scikit-learn's own cuts at 700
+    long = {"N_CHAR_MAX": 4000} if hasattr(case.estimator, "get_params") else {}  # scikit-learn's default cuts at 700
     described = nameless(case.estimator.__repr__(**long))
     folds = repr(cv) if isinstance(cv, (int, str)) or cv is None or hasattr(cv, "split") else "cv"
     more = ", groups=groups" if case.groups is not None else ""

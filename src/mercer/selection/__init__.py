@@ -1,4 +1,4 @@
-"""Choosing parameters and judging the choice: shared-work cross-validation, paths, expected losses, comparisons."""
+"""Model selection and assessment: cross-validation with shared work, paths, expected losses, comparisons."""
 
 from .alignment import alignment, class_separability, dependence
 from .clusters import ClusterChoice, choose_clusters, silhouette

@@ -1,8 +1,8 @@
 """The cells of a search, each a setting and a fold, and their results.
 
-Settings of `SVC` that differ only in C are solved together (`_groups`). For all others scikit-learn's function fits
-and scores, on indices instead of samples: a `_Cell` stands for the estimator and turns indices into blocks of a matrix
-that the `Sample` holds, or into samples where nothing can be shared.
+Settings of `SVC` that differ only in C are solved together (`_groups`). All others are fitted and scored by
+scikit-learn's function, with indices in place of samples: a `_Cell` replaces the estimator and turns indices into
+blocks of a matrix held by `Sample`, or into samples if nothing can be shared.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SCORES, COUNTS = ("test_scores", "train_scores"), ("n_test_samples", "fit_time",
 
 
 class Work:
-    """The cells of a search, each a setting and a fold, and what they are made of."""
+    """The cells of a search, each a setting and a fold, and their inputs."""
 
     def __init__(self, search: Any, X: Data, y: Array, scorers: Any, splits: list[Any], routed: Any):
         self.search, self.X, self.y, self.scorers, self.splits = search, X, y, scorers, splits
@@ -48,7 +48,7 @@ class Work:
         self.candidates = search._candidates()
         self.cells = [(i, s) for i in range(len(self.candidates)) for s in range(len(splits))]
         self.stop, self.interrupted = np.zeros(1), False
-        several = getattr(scorers, "_scorers", None)  # by name, where they come in one object
+        several = getattr(scorers, "_scorers", None)  # by name, if several are in one object
         made = [hasattr(scorer, "_score_func") for scorer in (several or {"score": scorers}).values()]
         _threads.check_jobs(search, search.n_jobs)
         workers = effective_n_jobs(search.n_jobs)
@@ -60,7 +60,7 @@ class Work:
         self.accuracy = search.scoring is None or (isinstance(search.scoring, str) and search.scoring == "accuracy")
 
     def finish(self, context: Context) -> dict[Cell, dict[str, Any]]:
-        """Results of the cells that there is time for."""
+        """Results of the cells completed in time."""
         search = self.search
         about = {
             "the samples": self.X,
@@ -90,7 +90,7 @@ class Work:
             if checkpoint is not None and checkpoint.due:
                 save()
 
-        save()  # where that is impossible, now is the time to hear of it
+        save()  # fail early if the file cannot be written
 
         tasks = self._tasks(found)
         if any(isinstance(part, SupportVectorMachine) for part in _parts(search.estimator)):
@@ -110,7 +110,7 @@ class Work:
         return found
 
     def _saved(self, checkpoint: Checkpoint) -> dict[Cell, dict[str, Any]]:
-        """The results that a checkpoint holds, if they are such of these cells."""
+        """The results in a checkpoint, checked to belong to these cells."""
         saved = checkpoint.get("cells")
         try:
             cells = json.loads(str(saved["json"])) if saved else []
@@ -121,7 +121,7 @@ class Work:
         except (KeyError, TypeError, ValueError, RecursionError):
             sane = False
         if not sane:
-            raise checkpoint.error("holds results that are none of this search")
+            raise checkpoint.error("holds results of a different search")
         return found
 
     def _is_result(self, result: Any) -> bool:
@@ -130,7 +130,7 @@ class Work:
         several = getattr(self.scorers, "_scorers", None)
         if several is not None:
             sane = all(names == {*several} for names in named)
-        else:  # only a function of the user may give several
+        else:  # only a user-defined function may return several
             sane = callable(self.search.scoring) or named[0] is None
         numbers = [v for part in scores for v in (part.values() if isinstance(part, dict) else [part])]
         numbers += [result[name] for name in COUNTS]
@@ -139,7 +139,7 @@ class Work:
         return sane and named[0] == named[-1] and result.keys() == keys and isinstance(result["fit_error"], str | None)
 
     def missing(self, found: dict[Cell, dict[str, Any]]) -> dict[str, Any]:
-        """The result of a cell that there was no time for."""
+        """The result of a cell that was not reached in time."""
         like = next((r["test_scores"] for r in found.values() if r["fit_error"] is None), np.nan)
         names = getattr(self.scorers, "_scorers", like)
         scores = dict.fromkeys(names, np.nan) if isinstance(names, dict) else np.nan
@@ -147,10 +147,10 @@ class Work:
         result |= {"fit_time": np.nan, "score_time": np.nan}
         return result | ({"train_scores": scores} if self.search.return_train_score else {})
 
-    # ---- what is done at once
+    # ---- tasks
 
     def _tasks(self, found: dict[Cell, Any]) -> list[tuple[_Group | None, list[Cell]]]:
-        """Cells that are solved together, or one by one without a group; those of one kernel follow each other."""
+        """Cells to solve together, or one by one without a group; those of the same kernel are consecutive."""
         kernels: list[dict[str, Any]] = []
         rests: list[dict[str, Any]] = []
         groups: dict[tuple[int, int], list[int]] = {}
@@ -172,20 +172,20 @@ class Work:
 
     @cached_property
     def _are_small(self) -> list[bool]:
-        """Of each fold, whether the matrices of its pairs of classes are."""
+        """For each fold, whether its two largest classes together are small enough for `solve_pairs`."""
         assert self._labels is not None
         counts = [np.sort(np.bincount(self._labels[1][train])) for train, _ in self.splits]
         return [bool(sizes[-2:].sum() <= LARGEST) for sizes in counts]
 
     def _group(self, settings: list[int]) -> _Group | None:
-        """Settings that differ in C alone, from the smallest, if they can be solved together."""
-        watched = getattr(self.search.estimator, "_skl_callbacks", None)  # every fit of which is to be told
+        """Settings that differ only in C, in increasing order, if they can be solved together."""
+        watched = getattr(self.search.estimator, "_skl_callbacks", None)  # callbacks must see every fit
         if watched or self._labels is None or self._weight is None:
             return None
         try:
             estimator = clone(self.search.estimator)
             estimator.set_params(**clone(self.candidates[settings[0]], safe=False))
-        except Exception:  # each setting will say for itself what is wrong with it
+        except Exception:  # the fit of each setting reports its own error
             return None
         strengths = [self.candidates[i].get("C", estimator.C) for i in settings] if type(estimator) is SVC else []
         if not suits(estimator, strengths) or self.sample.obstacle(estimator):
@@ -195,7 +195,7 @@ class Work:
 
     @cached_property
     def _labels(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """The classes, and the class of each sample, if the targets are labels of single samples."""
+        """The classes, and the class index of each sample, if the targets are one-dimensional labels."""
         try:
             y = np.asarray(self.y)
             check_classification_targets(y)
@@ -205,7 +205,7 @@ class Work:
 
     @cached_property
     def _weight(self) -> np.ndarray | None:
-        """The weight of each sample, or None if `fit` is to be given anything else."""
+        """Sample weights, or None if they are invalid or `fit` has other parameters."""
         given = self.fit_params.get("sample_weight")
         if self.fit_params.keys() - {"sample_weight"}:
             return None
@@ -213,7 +213,7 @@ class Work:
         numbers = weight.shape == self.sample.everything.shape and weight.dtype.kind in "fiub"
         return weight.astype(np.float64) if numbers and np.all((weight >= 0) & (weight < np.inf)) else None
 
-    # ---- what it gives
+    # ---- results
 
     def _evaluate(self, task: tuple[_Group | None, list[Cell]]) -> dict[Cell, dict[str, Any]]:
         group, cells = task
@@ -240,7 +240,7 @@ class Work:
         )
 
     def _together(self, group: _Group, cells: list[Cell]) -> dict[Cell, dict[str, Any]] | None:
-        """Results of cells of one fold that differ in C alone; None where they must be fitted one by one."""
+        """Results of cells of one fold that differ only in C; None if they must be fitted one by one."""
         assert self._labels is not None and self._weight is not None
         labels = self._labels[1]
         train, test = (self.sample.everything[part] for part in self.splits[cells[0][1]])
@@ -256,7 +256,7 @@ class Work:
             path = machines(
                 group.estimator, K, found.claim, members, np.asarray(self.y), self._weight, strengths, self.stop
             )
-        except ValueError:  # of the weights of the classes: each fit will say it for itself
+        except ValueError:  # invalid class weights: each fit reports its own error
             return None
         if path is None:
             return None
@@ -276,7 +276,7 @@ class Work:
     def _scores(
         self, estimator: SVC, path: PairPath, present: np.ndarray, K: np.ndarray, rows: np.ndarray
     ) -> list[Any]:
-        """Scores of the machines for each C on some samples."""
+        """Scores of the machines for each C on the samples `rows`."""
         assert self._labels is not None
         classes, labels = self._labels
         values = path.decisions(K, rows)
@@ -291,19 +291,19 @@ class Work:
 
 
 class _Group(NamedTuple):
-    """An estimator, and C of each setting that differs from it in C alone, growing."""
+    """An estimator, and the value of C, increasing, for each setting that differs from it only in C."""
 
     estimator: SVC
     settings: dict[int, float]
 
 
 def _parts(estimator: EstimatorLike) -> list[Any]:
-    """An estimator, and what is among its parameters."""
+    """An estimator and its nested parameters, which include inner estimators."""
     return [estimator, *(estimator.get_params().values() if hasattr(estimator, "get_params") else ())]
 
 
 class _Cell:
-    """Stands for the estimator in scikit-learn's search, where samples are indices."""
+    """Replaces the estimator in scikit-learn's search, where samples are indices."""
 
     machine: Any
     data: Any
@@ -339,7 +339,7 @@ class _Cell:
 
 
 class _Scorer:
-    """A scorer, called with the estimator and samples that a cell and indices stand for."""
+    """A scorer that maps a cell and indices to the estimator and samples."""
 
     def __init__(self, scorer: Any):
         self.scorer = scorer
@@ -348,7 +348,7 @@ class _Scorer:
         return self.scorer(cell.machine, cell.samples(index), *y, **params)
 
     def _accept_sample_weight(self) -> bool:
-        """Asked by scikit-learn before it hands on weights."""
+        """Used by scikit-learn before it passes weights on."""
         return self.scorer._accept_sample_weight()
 
 

@@ -1,4 +1,4 @@
-"""Estimates of the expected loss that leave no sample out: the fit to all, and its bias."""
+"""Estimates of the expected loss without held-out samples: the training loss plus a correction for its bias."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ..solvers.spectral import DETERMINED, Spectral
 from ._forms import Fitted
 from ._judge import LIKELIHOODS, WHO
 
-CRITERIA = {"gcv": "squared", "gacv": "log", "aic": "log", "gic": "log"}  # and the loss of each
-PROBES = 20  # random vectors of a trace
+CRITERIA = {"gcv": "squared", "gacv": "log", "aic": "log", "gic": "log"}  # with the loss that each estimates
+PROBES = 20  # random vectors for a trace
 
 
 def criterion(fit: Fitted, method: str, rng: np.random.Generator) -> tuple[float, str]:
-    """The value, and what it is made of."""
+    """The value, and a description of its terms."""
     if method == "gcv" or (method == "aic" and fit.closed):
         return _of_squares(fit, method)
     found = fit.solved
     if found is None or not isinstance(found.problem.loss, LIKELIHOODS):
-        why = fit.why if found is None else "its loss is no log-likelihood"
+        why = fit.why if found is None else "its loss is not a log-likelihood"
         raise ValueError(f"{WHO}: method = {method!r} is not defined for {type(fit.model).__name__}: {why}.")
     problem, f = found.problem, found.values
     total, loss = float(problem.weight.sum()), problem.total(f)
@@ -37,7 +37,7 @@ def criterion(fit: Fitted, method: str, rng: np.random.Generator) -> tuple[float
 def _gacv(found: SolvedProblem, rng: np.random.Generator) -> tuple[float, str]:
     problem, f = found.problem, found.values
     if f.ndim > 1:
-        raise ValueError(f"{WHO}: method = 'gacv' has one value a sample; use 'newton' for several classes.")
+        raise ValueError(f"{WHO}: method = 'gacv' needs one value per sample; use 'newton' for several classes.")
     of_s, of_sv = random_traces(problem, f, PROBES, rng)
     n, w = int(np.sum(problem.weight > 0)), problem.weight
     counts = (problem.y + 1) / 2 if isinstance(problem.loss, Logistic) else problem.y.reshape(len(f), -1)[:, 0]
@@ -47,12 +47,12 @@ def _gacv(found: SolvedProblem, rng: np.random.Generator) -> tuple[float, str]:
 
 
 def _of_squares(fit: Fitted, method: str) -> tuple[float, str]:
-    """For fits that are linear in their targets, with the noise σ²/wᵢ."""
+    """For fits that are linear in the targets, with noise variance σ²/wᵢ."""
     form = fit.linear
     if fit.labels or (form is None and not hasattr(fit.model, "leave_one_out_")):
         raise ValueError(
-            f"{WHO}: method = {method!r} is not defined for {type(fit.model).__name__}, whose predictions are not "
-            "linear in numbers y."
+            f"{WHO}: method = {method!r} is not defined for {type(fit.model).__name__}: its predictions are not linear "
+            "in numerical targets y."
         )
     used = fit.weight > 0
     n, w, y = int(used.sum()), fit.weight[used, None], np.asarray(host(fit.y), dtype=np.float64)
@@ -62,8 +62,8 @@ def _of_squares(fit: Fitted, method: str) -> tuple[float, str]:
         df = np.asarray(host(Spectral(form.gram, form.H, form.weight).degrees_of_freedom(form.alphas)))
     if np.any(df > n - DETERMINED * np.finfo(np.float64).eps * n):
         raise ValueError(
-            f"{WHO}: method = {method!r}: the fit goes through all samples, so that all leverages hᵢᵢ are 1 and no "
-            "residual is left to judge by; use alpha > 0."
+            f"{WHO}: method = {method!r}: the fit interpolates the samples, so all leverages hᵢᵢ are 1 and all "
+            "residuals are 0; use alpha > 0."
         )
     fitted = np.asarray(host(fit.model.predict(fit.X)))
     square = w * (y - fitted.reshape(y.shape)).reshape(len(used), -1)[used] ** 2

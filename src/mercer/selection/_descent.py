@@ -1,4 +1,4 @@
-"""The descent of a criterion from several starts, in the logarithms of its parameters."""
+"""Minimisation of a criterion over the logarithms of its parameters, from several starts."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ..solvers.hyper import Descent, Objective, Parameters, contract, descend
 from ..solvers.leave_one_out import FormulaError
 from ..types import EstimatorLike
 
-SPREAD = 10.0  # factor from the given start within which others are drawn
+SPREAD = 10.0  # further starts are drawn within this factor of the given one
 FLAT = 1e-9  # a step that lowers the criterion by a smaller fraction ends the search
-NEAR = 1e-6  # distance to a bound, in the logarithm of a parameter, that counts as being at it
+NEAR = 1e-6  # within this distance, in the logarithm, a parameter counts as at its bound
 NOWHERE = 1e-12  # derivatives below this mean that the criterion is flat
 TINY = float(np.finfo(np.float64).tiny)
 
 
 class Coordinates(Parameters):
-    """The parameters that are tuned, and their bounds."""
+    """The tuned parameters and their bounds."""
 
     def __init__(self, tuner: EstimatorLike, form: Objective):
         self.owner = tuner
@@ -45,7 +45,7 @@ class Coordinates(Parameters):
         self.limit(limits)
 
     def _starts(self, form: Objective) -> dict[str, np.ndarray]:
-        """The parameters and their values, refusing those without a derivative."""
+        """The parameters and their values; reject those without a derivative."""
         asked, strength = self.owner.parameters, form.criterion.strength
         if isinstance(asked, str):
             raise TypeError(f"{where(self.owner)}: parameters = {asked!r} must be a list of names, or None.")
@@ -63,14 +63,14 @@ class Coordinates(Parameters):
         for name in known if asked is None else asked:
             if name not in known:
                 raise ValueError(
-                    f"{where(self.owner)}: parameters: {name!r} is none of those with a derivative for "
-                    f"{form.kernel}; with parameters=None all of them are tuned."
+                    f"{where(self.owner)}: parameters: {name!r} has no derivative for {form.kernel}; parameters=None "
+                    "tunes all that do."
                 )
         given = {f"kernel__{name}": v for name, v in form.kernel.get_params().items()} | {strength: form.strength}
         return {n: np.asarray(host(given[n]), dtype=np.float64) for n in known if asked is None or n in asked}
 
     def _falls(self, form: Objective, name: str) -> bool:
-        """Whether a parameter that is zero may be less."""
+        """Whether a parameter at zero may become negative."""
         try:
             form.kernel_with({name.removeprefix("kernel__"): -1e-6})
         except ValueError:
@@ -80,7 +80,7 @@ class Coordinates(Parameters):
     def _place(self, name: str) -> slice:
         if name not in self.start:
             listed = ", ".join(map(repr, self.start))
-            raise ValueError(f"{where(self.owner)}: bounds: {name!r} is not tuned; these are: {listed}.")
+            raise ValueError(f"{where(self.owner)}: bounds: {name!r} is not tuned; tuned parameters: {listed}.")
         before = sum(self.sizes[: list(self.start).index(name)])
         return slice(before, before + self.start[name].size)
 
@@ -95,7 +95,7 @@ class Coordinates(Parameters):
         return low, high
 
     def drawn(self, rng: np.random.Generator) -> np.ndarray:
-        """Another start; what is not positive moves by as much as it is, or by one."""
+        """A random start; values that are not positive move by up to max(|value|, 1)."""
         move = rng.uniform(-1, 1, size=len(self.origin))
         step = np.where(self.positive, np.log(SPREAD), np.maximum(np.abs(self.origin), 1.0))
         return np.clip(self.origin + move * step, *self.bounds)
@@ -110,7 +110,7 @@ class Coordinates(Parameters):
 
 
 class Search:
-    """Descents from several starts, and the best place that any of them has seen."""
+    """Descents from several starts, and the best point found by any of them."""
 
     def __init__(self, form: Objective, coordinates: Coordinates, context: Context, max_iter: int, tol: float):
         self.form, self.coordinates, self.context, self.max_iter, self.tol = form, coordinates, context, max_iter, tol
@@ -119,11 +119,11 @@ class Search:
         self.history: list[list[float]] = []
 
     def score(self, value: Any) -> Any:
-        """Of what is minimised, in the units of the criterion."""
+        """The score, in the units of the criterion, for a value of the minimised function."""
         return -np.exp(value) if self.form.criterion.positive else -value
 
     def run(self, n_init: int, rng: np.random.Generator) -> None:
-        """Descend from the given start and from drawn ones, and from where the guide leads from each."""
+        """Descend from the given start and from random ones, and from the guide's minimum for each."""
         criterion, origin = self.form.criterion, self.coordinates.origin
         refused: ValueError | None = None
         try:
@@ -132,7 +132,7 @@ class Search:
             refused = ValueError(f"{where(self.coordinates.owner)}: {error}.")
         except ValueError as error:
             refused = error
-        if status := self.context({"value": self.lowest}):  # a solver may have ended early for it
+        if status := self.context({"value": self.lowest}):  # a solver may have stopped early because of it
             self.status, self.lowest = status, np.inf
             return
         if refused is not None:
@@ -148,7 +148,7 @@ class Search:
 
     @property
     def ended_early(self) -> bool:
-        """Whether more time or steps would have gained more."""
+        """Whether the search stopped for another reason than convergence or lack of descent."""
         return self.status not in (Status.CONVERGED, Status.NO_DESCENT)
 
     def _evaluate(self, criterion: Any, u: np.ndarray) -> tuple[float, np.ndarray]:
@@ -166,14 +166,14 @@ class Search:
         return float(value), slope
 
     def _keep(self, found: Descent) -> None:
-        """The best place so far."""
+        """Store the best point so far."""
         (low, high), u, slope = self.coordinates.bounds, found.place, found.slope
         outward = ((u <= low + NEAR) & (slope > 0)) | ((u >= high - NEAR) & (slope < 0))
         self.place, self.lowest, self.flat = u, found.value, bool(np.abs(slope).max() <= NOWHERE)
         self.slope = float(np.abs(np.where(outward, 0.0, slope)).max())
 
     def _descend(self, criterion: Any, start: np.ndarray) -> np.ndarray:
-        """The best place seen from a start, which may be the start itself, where it is refused."""
+        """The best point found from a start: the start itself if the criterion cannot be evaluated there."""
         found = descend(
             partial(self._evaluate, criterion),
             start,

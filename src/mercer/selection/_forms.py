@@ -1,8 +1,8 @@
-"""A fitted estimator with its kernel parameters, landmarks and alpha frozen: a linear smoother, or a problem.
+"""A fitted estimator with kernel parameters, landmarks and alpha frozen: a linear smoother, or an optimisation problem.
 
-An estimator announces a closed form of leave-one-out by a method ``leave_one_out()``, which gives for each training
-sample the value at it (of ``decision_function`` for labels, else of ``predict``) of the fit without it. `expected_loss`
-needs nothing else of it.
+An estimator declares a closed form of leave-one-out by a method ``leave_one_out()``. It returns, for each training
+sample, the value there of the fit without it (of ``decision_function`` for labels, otherwise of ``predict``).
+`expected_loss` needs nothing else from it.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from ..types import Array, Data, EstimatorLike, RandomState
 
 
 def seeded(estimator: EstimatorLike, random_state: RandomState) -> Any:
-    """A clone whose draws can be repeated: of landmarks, above all."""
+    """A clone with reproducible random draws, above all of landmarks."""
     drawn = "random_state" in estimator.get_params(deep=False) and estimator.random_state is None
     return clone(estimator).set_params(random_state=random_state) if drawn else clone(estimator)
 
 
 def weights(estimator: EstimatorLike, weight: np.ndarray | None) -> dict[str, Any]:
-    """The argument of `fit` that gives the samples weights; of a pipeline, the one of its last step."""
+    """The `fit` argument for sample weights; in a pipeline, that of its last step."""
     prefix = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
     return {} if weight is None else {f"{prefix}sample_weight": weight}
 
 
 @dataclass
 class Fitted:
-    """An estimator fitted to samples, and the forms that its fit has."""
+    """An estimator fitted to samples, and the forms of its fit."""
 
     model: Any
     X: Any
@@ -45,7 +45,7 @@ class Fitted:
     given: np.ndarray | None  # the same, or None where none are given
     linear: LinearForm | None
     solved: SolvedProblem | None
-    why: str  # there is no problem
+    why: str  # why there is no problem
 
     @property
     def n(self) -> int:
@@ -62,11 +62,11 @@ class Fitted:
 
     @property
     def single(self) -> bool:
-        """Whether the function of a linear form has one value."""
+        """Whether the fit is a linear form with scalar values."""
         return self.linear is not None and len(self.linear.alphas) == 1 and np.ndim(host(self.y)) == 1
 
     def left_out(self) -> np.ndarray:
-        """The closed form: at each sample the value of the fit without it, of shape (n,) or (n, t)."""
+        """Closed-form leave-one-out values at each sample, of shape (n,) or (n, t)."""
         if hasattr(self.model, "leave_one_out"):
             return np.asarray(host(self.model.leave_one_out()))
         form = self.linear
@@ -79,7 +79,7 @@ class Fitted:
 
 
 def fitted(estimator: EstimatorLike, X: Data, y: Array, sample_weight: Array, random_state: RandomState) -> Fitted:
-    """A clone of an estimator, fitted, with what its fit is."""
+    """A fitted clone of an estimator, with the form of its fit."""
     X, y, sample_weight = indexable(X, y, sample_weight)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     given = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -95,7 +95,7 @@ def fitted(estimator: EstimatorLike, X: Data, y: Array, sample_weight: Array, ra
 def _solved(model: EstimatorLike, X: Data, y: Array, weight: Array) -> tuple[SolvedProblem | None, str]:
     """The problem that a fitted estimator solved, or why there is none."""
     if not hasattr(model, "solved_problem"):  # an estimator of another library
-        return None, f"{type(model).__name__} is no machine with one loss"
+        return None, f"{type(model).__name__} does not minimise a single loss"
     try:
         return model.solved_problem(X, y, weight), ""
     except NoProblemError as error:

@@ -1,4 +1,4 @@
-"""Settings of `SVC` that differ in C alone: solved together on the matrix of their kernel, asked for answers only."""
+"""Settings of `SVC` that differ only in C: solved together on their kernel matrix, for predictions only."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AT_DEFAULT = {name: p.default for name, p in signature(SVC).parameters.items() i
 
 
 def suits(estimator: EstimatorLike, strengths: list[Any]) -> bool:
-    """Whether machines on a matrix can stand for an estimator with these values of C; if not, it speaks for itself."""
+    """Whether machines on a matrix can replace an estimator with these values of C; if not, it is fitted itself."""
     if type(estimator) is not SVC or any(getattr(estimator, name) != value for name, value in AT_DEFAULT.items()):
         return False
     shape = estimator.decision_function_shape
@@ -36,7 +36,7 @@ def suits(estimator: EstimatorLike, strengths: list[Any]) -> bool:
 
 
 def load() -> None:
-    """Compile, or load what was compiled, on this thread: one that may be ended should not be in the middle of it."""
+    """Compile or load the compiled code on this thread, since worker threads may be stopped midway."""
     solve_pairs(np.eye(2), [np.array([0]), np.array([1])], np.ones(2), np.ones(1), 1.0)
 
 
@@ -50,7 +50,7 @@ def machines(
     strengths: np.ndarray,
     stop: np.ndarray,
 ) -> PairPath | None:
-    """The machines of a training part for growing C, or None where the estimator has something to say of it."""
+    """The machines of a training part for increasing C, or None where a fit would raise or warn."""
     if len(members) < 2:
         return None
     if estimator.class_weight is not None:
@@ -74,7 +74,7 @@ def machines(
 
 
 class Answers(ClassifierMixin, BaseEstimator):
-    """A classifier of which the values at certain samples are left, for scorers that ask for these samples."""
+    """A classifier that holds only its decision values at certain samples, for scorers that ask for these samples."""
 
     def __init__(self, classes: np.ndarray, values: np.ndarray, shape: str, break_ties: bool):
         self.classes, self.values, self.shape, self.break_ties = classes, values, shape, break_ties
@@ -88,13 +88,13 @@ class Answers(ClassifierMixin, BaseEstimator):
         return self.classes
 
     def decision_function(self, X: Data) -> np.ndarray:
-        """As of `SVC`."""
+        """Decision values, as in `SVC`."""
         if len(self.classes) == 2:
-            return -self.values[:, 0]  # positive means the second, as everywhere in scikit-learn
+            return -self.values[:, 0]  # positive means the second class, as in scikit-learn
         if self.shape == "ovo":
             return self.values
         return _ovr_decision_function(self.values < 0, -self.values, len(self.classes))
 
     def predict(self, X: Data) -> np.ndarray:
-        """As of `SVC`."""
+        """Labels, as in `SVC`."""
         return self.classes[vote(self.values, len(self.classes), self.break_ties)]

@@ -1,4 +1,4 @@
-"""The loss at samples that a fit had not seen, by formulas and by refits."""
+"""Losses at held-out samples, by formulas and by refits."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def alone(n: int, samples: Iterable[int]) -> list[Split]:
 
 
 def by_formula(fit: Fitted, method: str) -> np.ndarray:
-    """At each sample the value of the fit without it, of shape (n,) or (n, k); NaN where the formula does not tell."""
+    """Leave-one-out values at each sample, of shape (n,) or (n, k); NaN where the formula fails."""
     if method == "closed_form":
         return fit.left_out()
     found = fit.solved
@@ -49,12 +49,12 @@ def by_formula(fit: Fitted, method: str) -> np.ndarray:
 
 
 def by_splits(fit: Fitted, judge: Judge, splits: list[Split], refit: bool) -> np.ndarray:
-    """The loss at each sample of fits without it, the mean over these; NaN where there is none."""
+    """The loss at each sample, averaged over the fits without it; NaN for samples that no split leaves out."""
     total, count = np.zeros(fit.n), np.zeros(fit.n)
     shared = fit.linear is not None and not refit and not judge.coupled
     answers = _of_one_decomposition(fit, judge, splits) if shared else _of_refits(fit, judge, splits)
     for (train, test), answer in zip(splits, answers, strict=True):
-        if judge.coupled:  # what those that are left out add to the loss of the others, to equal parts
+        if judge.coupled:  # the loss added by the held-out samples, divided equally among them
             total[test] += judge.added(answer, fit.weight, train) / max(float(fit.weight[test].sum()), 1e-300)
         else:
             total[test] += judge.losses(answer, test)
@@ -74,8 +74,8 @@ def _of_one_decomposition(fit: Fitted, judge: Judge, splits: list[Split]) -> Ite
 
 
 def _of_refits(fit: Fitted, judge: Judge, splits: list[Split]) -> Iterator[np.ndarray]:
-    """Refits of the frozen form: on blocks of one kernel matrix, or where landmarks or free functions belong to the
-    samples, on all of them with weight zero for those that are left out.
+    """Refits of the frozen form: on blocks of one kernel matrix, or, where landmarks or free functions depend on the
+    samples, on all samples with weight zero for the held-out ones.
     """
     form = frozen(fit.model, fit.y)
     sample = Sample(fit.X, MEMORY, 1, True)
@@ -84,8 +84,8 @@ def _of_refits(fit: Fitted, judge: Judge, splits: list[Split]) -> Iterator[np.nd
         test = np.arange(fit.n) if judge.coupled else left
         if fit.labels and len(present := np.unique(host(fit.y)[train])) < 2:
             raise ValueError(
-                f"{WHO}: without sample {left[0]} all are of one class, {present.tolist()[0]!r}, and there is nothing "
-                "to tell apart; add samples of the other class."
+                f"{WHO}: without sample {left[0]} only one class is left, {present.tolist()[0]!r}; add samples of the "
+                "other class."
             )
         if in_place:
             w = np.zeros_like(fit.weight)
@@ -102,10 +102,10 @@ def _of_refits(fit: Fitted, judge: Judge, splits: list[Split]) -> Iterator[np.nd
 def measured(
     fit: Fitted, judge: Judge, values: np.ndarray, moved: np.ndarray, most: int, rng: np.random.Generator
 ) -> tuple[float, int]:
-    """How far the mean of approximate losses may be from that of n refits, with 99 % confidence, and the refits.
+    """A 99 % confidence bound on the error of the mean of approximate losses, relative to n refits; number of refits.
 
-    Half of them are the samples at which leaving out has `moved` the value most (0: the loss is exact); the others are
-    drawn from the rest, for which they stand.
+    Half of the refits leave out the samples where this has `moved` the value most (0: the loss is exact); the other
+    half is a random sample of the rest.
     """
     order = np.argsort(-moved, kind="stable")
     order = order[moved[order] > 0]

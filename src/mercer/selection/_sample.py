@@ -1,4 +1,4 @@
-"""The samples of a search, and the kernel matrices that its fits share."""
+"""The samples of a search and the kernel matrices shared by its fits."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ..methods import SVC
 from ..methods.base import KernelEstimator, is_kernel_estimator, with_kernel
 from ..types import Array, Data, EstimatorLike, Namespace
 
-# what is known to leave the kernel as it is; a parameter in neither list may change it
+# parameters that do not affect the kernel; any other parameter may
 NOT_OF_THE_KERNEL = {
     *("C", "alpha", "break_ties", "budget", "cache_size", "calibration", "checkpoint", "class_weight"),
     *("decision_function_shape", "epsilon", "fit_intercept", "loss", "max_iter", "multi_class", "n_jobs", "nu"),
     *("probability", "random_state", "shrinking", "solver", "time_budget", "tol", "verbose"),
 }
-SIMPLE = (str, float, int, type(None))  # compared at once, since a large grid compares a great deal
+SIMPLE = (str, float, int, type(None))  # compared with ==, for speed: a large grid needs many comparisons
 
 
 def report(fits: int = 0, matrices: int = 0, distances: int = 0, plain: Any = None) -> dict[str, Any]:
@@ -32,14 +32,14 @@ def report(fits: int = 0, matrices: int = 0, distances: int = 0, plain: Any = No
 
 
 class _SquaredDistance(Radial):
-    """‖x − y‖², with the accuracy and the tiles of a kernel."""
+    """‖x − y‖², with the accuracy and tiling of a kernel."""
 
     def profile(self, s: Array, xp: Namespace) -> Any:
         return s
 
 
 class Matrix(NamedTuple):
-    """k(X), what is proven of k in the dimension of X, and whether X is the matrix itself."""
+    """k(X), the definiteness proven for k in the dimension of X, and whether X is the matrix itself."""
 
     K: Any
     claim: Definiteness
@@ -47,16 +47,16 @@ class Matrix(NamedTuple):
 
 
 class Sample:
-    """All samples, and what was computed of them: squared distances, and the kernel matrices used last."""
+    """All samples, with cached squared distances and the most recently used kernel matrices."""
 
     def __init__(self, X: Data, memory: int, workers: int, answers_only: bool):
         self.X, self.memory, self.workers, self.answers_only = X, memory, workers, answers_only
         self.everything = np.arange(len(X) if not hasattr(X, "shape") else X.shape[0])
         self.lock = threading.Lock()
         self.settings: list[dict[str, Any]] = []
-        self.fixed: dict[int, Kernel | None] = {}  # of a setting, the same on every training part
-        self.kernels: dict[tuple[int, bytes], Kernel] = {}  # of a setting on a training part, where that matters
-        self.held: list[tuple[Kernel, Matrix | str]] = []  # of each kernel the matrix, or why there is none
+        self.fixed: dict[int, Kernel | None] = {}  # by setting, if the same on every training part
+        self.kernels: dict[tuple[int, bytes], Kernel] = {}  # by setting and training part, if it depends on the part
+        self.held: list[tuple[Kernel, Matrix | str]] = []  # for each kernel its matrix, or why it has none
         self.distances: Any = None
         self.shared = self.matrices = 0
         self.plain: Counter[str] = Counter()
@@ -65,18 +65,18 @@ class Sample:
         return report(self.shared, self.matrices, int(self.distances is not None), self.plain)
 
     def find(self, estimator: EstimatorLike, train: np.ndarray) -> Matrix | str:
-        """The matrix of the kernel as a fit on a training part would resolve it, or why there is none."""
+        """The matrix of the kernel as resolved by a fit to a training part, or why there is none."""
         with self.lock:
             reason = self.obstacle(estimator)
             if reason:
                 return reason
             try:
                 return self._matrix(estimator, self._kernel(estimator, train))
-            except Exception as error:  # whatever it is, the plain fit will meet it or not, as it should
+            except Exception as error:  # if it matters, the plain fit raises it
                 return _first_line(error)
 
     def machine(self, estimator: EstimatorLike, train: np.ndarray) -> tuple[Any, Any]:
-        """The estimator for a training part, and the data that its samples are taken from."""
+        """The estimator for a training part, and the data to take its samples from."""
         found = self.find(estimator, train)
         if isinstance(found, Matrix):
             try:
@@ -89,7 +89,7 @@ class Sample:
         return clone(estimator), self.X
 
     def count(self, reason: str, fits: int = 1) -> None:
-        """Fits on a matrix, or for a reason not."""
+        """Count fits on a shared matrix, or the reason for fits without one."""
         with self.lock:
             if reason:
                 self.plain[reason] += fits
@@ -109,15 +109,15 @@ class Sample:
         if not on_host(self.X):
             return "the samples are not on the host"
         if self._capacity() < 1:
-            return f"matrices of {len(self.everything)} × {len(self.everything)} do not fit into memory = {self.memory}"
+            return f"({len(self.everything)}, {len(self.everything)}) matrices do not fit into memory = {self.memory}"
         return ""
 
     def _capacity(self) -> int:
-        """How many matrices may be held beside the squared distances and a block for each worker."""
+        """How many matrices fit in memory besides the squared distances and a block for each worker."""
         return int(self.memory // (8 * len(self.everything) ** 2)) - 1 - self.workers
 
     def _kernel(self, estimator: KernelEstimator, train: np.ndarray) -> Kernel:
-        """The kernel as a fit on the training part would resolve it."""
+        """The kernel as resolved by a fit to the training part."""
         own = {name: v for name, v in estimator.get_params(deep=False).items() if name not in NOT_OF_THE_KERNEL}
         setting = position(self.settings, own)
         if setting not in self.fixed:
@@ -138,7 +138,7 @@ class Sample:
         return probe.kernel_ if probe.kernel_ == probe._kernel(getattr(probe, "n_features_in_", 1)) else None
 
     def _matrix(self, estimator: KernelEstimator, kernel: Kernel) -> Matrix | str:
-        """The matrix of all samples, or the reason why there is none; the last used ones are kept."""
+        """The matrix of all samples, or why there is none; the most recently used are kept."""
         last_first = reversed(list(enumerate(self.held)))
         place = next((i for i, (k, _) in last_first if k is kernel or k == kernel), None)
         if place is not None:
@@ -151,7 +151,7 @@ class Sample:
             claim = kernel.definiteness_in(kernel.domain.dimension(X))
             given = kernel.domain.precomputed
             if isinstance(estimator, SVC) and hasattr(X, "astype"):
-                X = X.astype(np.float64, copy=False)  # in which its criterion is judged
+                X = X.astype(np.float64, copy=False)  # SVC checks its stopping criterion in double precision
             found = Matrix(X if given else self._compute(kernel, X), claim, given)
             self.matrices += not given
         except Exception as error:
@@ -172,7 +172,7 @@ class Sample:
 
 
 def position(seen: list[dict[str, Any]], values: dict[str, Any]) -> int:
-    """Where equal values stand in a list, to which they are added otherwise."""
+    """The position of equal values in a list; they are appended if there are none."""
     for place, other in enumerate(seen):
         if other.keys() == values.keys() and all(_equal(other[name], values[name]) for name in values):
             return place
@@ -189,7 +189,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _of_distances(kernel: Kernel) -> bool:
-    """Whether a kernel is its profile of squared distances over one squared lengthscale."""
+    """Whether a kernel is its profile applied to squared distances over a single squared lengthscale."""
     own = type(kernel)
     return (
         isinstance(kernel, Radial)
@@ -199,7 +199,7 @@ def _of_distances(kernel: Kernel) -> bool:
 
 
 def _precomputed(estimator: KernelEstimator, claim: Definiteness) -> KernelEstimator:
-    """The estimator with the kernel's values, and what is proven of it, in place of the kernel."""
+    """The estimator with a precomputed kernel of the same proven definiteness."""
     form = with_kernel(estimator, Precomputed(claim))
     if not form._kernel(1).domain.precomputed:
         raise ValueError(f"{where(estimator)} has no precomputed form")

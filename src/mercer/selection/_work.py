@@ -1,4 +1,4 @@
-"""Tasks on threads that end when they are asked to: by Ctrl-C, by an error, or because the time is spent."""
+"""Tasks on threads that stop on Ctrl-C, on an error, or when the time budget is spent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn import config_context, get_config
 
 from ..context import Context, StoppedError
 
-PAUSE = 0.1  # seconds, after which a wait looks at the clock, and at Ctrl-C on systems where that does not end it
+PAUSE = 0.1  # seconds between checks of the clock, and of Ctrl-C on systems where it does not interrupt a wait
 
 
 def run(
@@ -23,12 +23,12 @@ def run(
     context: Context,
     stop: np.ndarray,
 ) -> None:
-    """Give what `work` returns for each task to `receive`, in any order, until the time is spent.
+    """Pass the result of `work` for each task to `receive`, in any order, until the time is spent.
 
-    Also a single worker is a thread, since Ctrl-C is raised on the main thread: there it ends the whole, where a fit
-    would be content with what it has. Fits under way see that the context asks to end, compiled code that `stop[0]` is
-    not zero any more, and what they return then is left out; other work is waited for. A worker that callbacks watch
-    waits until they have heard of its result, since they may ask to stop.
+    Even a single worker is a thread, since Ctrl-C is raised on the main thread: there it ends the whole search, whereas
+    a fit would return its current solution. On a stop, running fits see it in the context and compiled code in a
+    nonzero `stop[0]`, and their results are discarded; other work is waited for. With callbacks, a worker waits until
+    they have received its result, since they may request a stop.
     """
     done: SimpleQueue[tuple[Any, BaseException | None, threading.Event]] = SimpleQueue()
     left, queue, config = len(tasks), iter(tasks), get_config()
@@ -36,7 +36,7 @@ def run(
     def loop() -> None:
         received = threading.Event()
         try:
-            with config_context(**config), context.active():  # of scikit-learn, each thread has its own
+            with config_context(**config), context.active():  # scikit-learn's configuration is per thread
                 for task in queue:
                     result = None if context() else work(task)
                     if context():
@@ -45,7 +45,7 @@ def run(
                     done.put((result, None, received))
                     while context.callbacks is not None and not received.wait(PAUSE) and not context():
                         pass
-        except StoppedError:  # as the context asks
+        except StoppedError:  # requested by the context
             return
         except BaseException as error:
             done.put((None, error, received))
@@ -72,7 +72,7 @@ def run(
             stop[0] = 1
         for thread in threads:
             thread.join()
-        while not done.empty():  # what was finished meanwhile
+        while not done.empty():  # results that finished in the meantime
             result, error, _ = done.get()
             if error is None:
                 receive(result)

@@ -1,4 +1,4 @@
-"""How well a kernel suits targets, or another kernel, before anything is fitted."""
+"""Measures of how well a kernel matches targets, or another kernel, without a fit."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def alignment(
     .. math:: \rho(K, L) = \frac{\langle HKH, HLH \rangle_F}{\lVert HKH \rVert_F \lVert HLH \rVert_F}, \qquad
               H = I - \tfrac1n 1 1^\top
 
-    with :math:`L = YY^\top` for targets. For positive definite kernels it lies between 0 and 1, does not change when a
-    kernel is multiplied by a number, and, centred, when a constant is added to it.
+    with :math:`L = YY^\top` for targets. For positive definite kernels it lies between 0 and 1. It is invariant to
+    scaling a kernel and, if centred, to adding a constant to it.
 
     Parameters
     ----------
@@ -44,28 +44,28 @@ def alignment(
     X : collection
         The samples; None with Grams.
     y : array of shape (n,) or (n, n_targets), Kernel, or Gram
-        Classes, numbers, or the second matrix. Each class is a column of Y, with 1 for its samples.
+        Classes, numbers, or the second matrix. Each class is an indicator column of Y.
     classes : bool, optional
-        Whether y holds classes. None: integers, booleans and strings are classes, other numbers are not.
+        Whether y contains classes. None: integers, booleans and strings are classes, other numbers are not.
     centered : bool
         Whether to centre feature vectors and targets; otherwise a constant part of the kernel counts as agreement.
     sample_weight : array of shape (n,), optional
         Weights of the samples; a weight of 2 counts a sample twice.
     gram : Representation or name
-        How the matrices are held. Low-rank ones cost O(nr²) and need no n × n matrix; lazy ones are computed in blocks
-        of rows.
+        Representation of the matrices. Low-rank ones cost O(nr²) and need no (n, n) matrix; lazy ones are computed in
+        blocks of rows.
     random_state : int, Generator or None
-        For representations that draw.
+        For random representations.
 
     Returns
     -------
     float
-        0 where one of the matrices vanishes.
+        0 if one of the matrices is zero.
 
     References
     ----------
-    Cortes, Mohri, Rostamizadeh, *Algorithms for learning kernels based on centered alignment* (2012); uncentred,
-    Cristianini, Shawe-Taylor, Elisseeff, Kandola, *On kernel-target alignment* (2001).
+    Cortes, Mohri, Rostamizadeh, *Algorithms for learning kernels based on centered alignment* (2012); for the uncentred
+    version, Cristianini, Shawe-Taylor, Elisseeff, Kandola, *On kernel-target alignment* (2001).
 
     Examples
     --------
@@ -94,13 +94,13 @@ def dependence(
     gram: GramLike = "auto",
     random_state: RandomState = None,
 ) -> float:
-    r"""The Hilbert–Schmidt criterion: how much of the targets the space of a kernel can see.
+    r"""The Hilbert–Schmidt independence criterion (HSIC) between samples and targets.
 
     .. math:: \frac{1}{n^2} \operatorname{tr} (HKH)\, L, \qquad L = YY^\top
 
-    is the squared norm of the cross-covariance of feature vectors and targets, 0 where they are uncorrelated in the
-    space. Unlike the `alignment` it grows with the kernel; `mercer.inference.hsic` makes it a test of independence.
-    Parameters are those of `alignment`.
+    is the squared norm of the cross-covariance of feature vectors and targets, and 0 if they are uncorrelated in the
+    space. Unlike `alignment` it scales with the kernel; `mercer.inference.hsic` turns it into a test of independence.
+    Parameters are as in `alignment`.
 
     References
     ----------
@@ -127,14 +127,14 @@ def class_separability(
     gram: GramLike = "auto",
     random_state: RandomState = None,
 ) -> float:
-    r"""The scatter between classes over that within them, in the space of a kernel.
+    r"""The ratio of between-class to within-class scatter in the space of a kernel.
 
     .. math:: \frac{\operatorname{tr} S_B}{\operatorname{tr} S_W}
               = \frac{\sum_c n_c \lVert \mu_c - \mu \rVert^2}
                      {\sum_c \sum_{i \in c} \lVert \varphi(x_i) - \mu_c \rVert^2}
 
-    Infinite if each class is one point in the space. It needs one product with the matrix.
-    Parameters are those of `alignment`; y holds classes.
+    It is infinite if each class is a single point in the space. It needs one product with the matrix.
+    Parameters are as in `alignment`; y contains classes.
 
     References
     ----------
@@ -150,7 +150,7 @@ def class_separability(
     weight = _weight("class_separability", sample_weight, K.n)
     Y = target_columns(_targets("class_separability", y, K.n), classes=True)
     if Y.shape[1] < 2:
-        raise ValueError("class_separability: y holds one class; give two or more.")
+        raise ValueError("class_separability: y has one class; pass two or more.")
     w = shares(K.n, weight)
     member = w[:, None] * Y
     member = member[:, member.sum(axis=0) > 0]
@@ -169,7 +169,7 @@ def _gram(who: str, kernel: Any, X: Any, gram: Any, random_state: Any) -> Gram:
     if isinstance(kernel, Gram):
         return kernel
     if X is None:
-        raise TypeError(f"{who}: X is None; give the samples of the kernel {kernel!r}.")
+        raise TypeError(f"{who}: X is None; pass the samples for the kernel {kernel!r}.")
     kernel = as_kernel(kernel)
     return as_representation(gram).build(kernel.resolve(kernel.domain.check(X, kernel, "X")), X, random_state)
 
@@ -179,7 +179,7 @@ def _second(who: str, y: Any, classes: bool | None, K: Gram, gram: Any, random_s
     if isinstance(y, (Gram, Kernel, str)):
         L = _gram(who, y, K.X, gram, random_state)
         if L.n != K.n:
-            raise ValueError(f"{who}: y is a Gram of {L.n} samples, and the kernel has {K.n}; they must agree.")
+            raise ValueError(f"{who}: y is a Gram of {L.n} samples, but the kernel has {K.n}; they must agree.")
         return L
     y = _targets(who, y, K.n)
     check_choice(who, "classes", classes, (None, True, False))

@@ -1,4 +1,4 @@
-"""How many clusters: the gap in the spectrum, stability under resampling, the silhouette in the kernel's space."""
+"""Choose the number of clusters: eigengap, stability under resampling, or silhouette in the kernel's space."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ from ..methods.spectral_clustering import GRAPHS, SpectralClustering
 from ..types import Array, Data, EstimatorLike, RandomState
 
 ME = "choose_clusters"
-ENTRIES = 1 << 21  # of the blocks of distances that are looked at together
+ENTRIES = 1 << 21  # per block of distances
 
 
 @dataclass(frozen=True)
 class ClusterChoice:
-    """What `choose_clusters` returns.
+    """Result of `choose_clusters`.
 
     Attributes
     ----------
     n_clusters : int
-        The choice.
+        The chosen number of clusters.
     method : str
     candidates : array of shape (m,)
-        The numbers that were tried.
+        The numbers tried.
     scores : array of shape (m,)
         Larger is better: the gap λ_k − λ_{k+1}, the mean adjusted Rand index, or the mean silhouette.
     errors : array of shape (m,) or None
         Standard errors of the scores, for "stability".
     partitions : array of shape (m, n_samples) or None
-        The clusters of the whole sample for each candidate, for "silhouette".
+        Cluster labels of the whole sample for each candidate, for "silhouette".
     eigenvalues : array or None
-        λ₁, …, one more than the largest candidate, of the normalised affinities, for "eigengap".
+        The leading eigenvalues of the normalised affinities, one more than the largest candidate, for "eigengap".
     """
 
     n_clusters: int
@@ -69,34 +69,34 @@ def choose_clusters(
     fraction: float = 0.8,
     random_state: RandomState = None,
 ) -> ClusterChoice:
-    r"""The number of clusters of a sample.
+    r"""Choose the number of clusters of a sample.
 
     Parameters
     ----------
     estimator : KernelKMeans or SpectralClustering
-        All but `n_clusters` is taken from it; it is not changed.
+        Provides all parameters except `n_clusters`; it is not changed.
     X : collection
-        The sample, or the matrix where the estimator takes one.
+        The sample, or its matrix if the estimator takes one.
     n_clusters : sequence of int
         Candidates; 1 is allowed for "eigengap".
     method : {"eigengap", "stability", "silhouette"}
-        "eigengap": the k with the largest λ_k − λ_{k+1}, λ the eigenvalues of D^{-1/2}AD^{-1/2}; for k groups without
-        links, k eigenvalues are 1. "stability": cluster pairs of random parts of the sample and compare them on their
-        overlap by the adjusted Rand index, which is 1 for equal partitions and 0 on average for random ones; take the
-        largest k within one standard error of the best, since few clusters are often as stable as the right number.
-        "silhouette": the largest mean of (b − a)/max(a, b), a and b being the mean distances, in the space, of a point
+        "eigengap": the k with the largest λ_k − λ_{k+1}, with λ the eigenvalues of D^{-1/2}AD^{-1/2}; for k
+        disconnected groups, k eigenvalues are 1. "stability": cluster pairs of random subsamples and compare them on
+        their overlap by the adjusted Rand index, which is 1 for equal partitions and 0 on average for random ones; take
+        the largest k within one standard error of the best, since few clusters are often as stable as the right number.
+        "silhouette": the largest mean of (b − a)/max(a, b), where a and b are a point's mean distances, in the space,
         to its own and to the nearest other cluster.
     n_resamples : int >= 2
-        Pairs of parts for "stability"; more pairs lower the standard errors.
+        Pairs of subsamples for "stability"; more pairs lower the standard errors.
     fraction : float in (0.5, 1)
-        The size of these parts; larger parts differ less.
+        The size of a subsample, as a fraction of the sample; larger ones differ less.
     random_state : int, RandomState, Generator or None
-        For the parts, all starts, and representations that draw; the estimator's own is not used.
+        For subsamples, all starts, and random representations; replaces that of the estimator.
 
     Notes
     -----
-    "eigengap" costs one eigenvalue problem; "silhouette" a fit per candidate and all distances once, in blocks;
-    "stability" ``2 * n_resamples`` fits per candidate. The kernel matrix is built once for all candidates. Data-driven
+    "eigengap" costs one eigenvalue problem; "silhouette" one fit per candidate, and all distances once, in blocks;
+    "stability" ``2 * n_resamples`` fits per candidate. Kernel matrices are shared by all candidates. Data-driven
     lengthscales are estimated on the whole sample.
 
     References
@@ -116,7 +116,7 @@ def choose_clusters(
     4
     """
     if not isinstance(estimator, (KernelKMeans, SpectralClustering)):
-        raise TypeError(f"{ME}: estimator is a {type(estimator).__name__}; give KernelKMeans or SpectralClustering.")
+        raise TypeError(f"{ME}: estimator is a {type(estimator).__name__}; pass KernelKMeans or SpectralClustering.")
     check_choice(ME, "method", method, ("eigengap", "stability", "silhouette"))
     candidates = _candidates(n_clusters, 1 if method == "eigengap" else 2)
     rng = generator(random_state)
@@ -132,12 +132,12 @@ def choose_clusters(
 
 @speaking
 def silhouette(X: Data, labels: Array, *, kernel: KernelLike, gram: GramLike = "auto") -> np.ndarray:
-    r"""The silhouettes of samples, with distances in the space of a kernel.
+    r"""Silhouette of each sample, with distances in the space of a kernel.
 
     .. math:: s_i = \frac{b_i - a_i}{\max(a_i, b_i)}, \qquad d(x, y)^2 = k(x, x) - 2 k(x, y) + k(y, y)
 
-    with a the mean distance to the other points of the same cluster and b the smallest mean distance to another
-    cluster; 0 for a cluster of one point, and for points labelled −1, which belong to no cluster.
+    Here a is the mean distance to the other points of the same cluster and b the smallest mean distance to another
+    cluster. The silhouette is 0 for a cluster of one point, and for points labelled −1, which belong to no cluster.
 
     Parameters
     ----------
@@ -146,9 +146,9 @@ def silhouette(X: Data, labels: Array, *, kernel: KernelLike, gram: GramLike = "
     labels : array of n integers >= -1
         At least two clusters.
     kernel : Kernel, name or expression
-        Data-driven values are resolved on X.
+        Data-driven parameters are estimated on X.
     gram : str, Representation or Gram
-        How its matrix is held; it is read in blocks.
+        Representation of its matrix, which is read in blocks.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def _checked_labels(labels: Array, n: int) -> np.ndarray:
     if values.shape != (n,) or values.dtype.kind not in "iu" or values.min() < -1:
         raise ValueError(f"silhouette: labels must be {n} integers >= -1; got {values.dtype} of shape {values.shape}.")
     if len(np.unique(values[values >= 0])) < 2:
-        raise ValueError("silhouette: labels hold fewer than two clusters; give at least two.")
+        raise ValueError("silhouette: labels contain fewer than two clusters; pass at least two.")
     return np.where(values < 0, -1, np.unique(values, return_inverse=True)[1] - int((values < 0).any()))
 
 
@@ -178,7 +178,7 @@ def _candidates(n_clusters: Any, least: int) -> np.ndarray:
 
 
 def _operator(estimator: KernelKMeans | SpectralClustering, X: Data) -> Operator:
-    """The affinities that the estimator would use."""
+    """The affinities used by the estimator."""
     if isinstance(estimator, SpectralClustering):
         return estimator._affinities(X)
     return estimator._build(estimator._check_sample(X), constants=True)
@@ -191,7 +191,7 @@ def _seed(rng: np.random.Generator) -> int:
 def _clustered(
     estimator: EstimatorLike, operator: Any, X: Data, candidates: np.ndarray, rng: np.random.Generator
 ) -> list[np.ndarray]:
-    """The clusters of X, whose affinities are `operator`, for each candidate."""
+    """The clusters of X for each candidate, with affinities `operator`."""
     shared = {} if "sparse" in operator.provides else {"gram": operator}
     return [
         clone(estimator).set_params(n_clusters=int(k), random_state=_seed(rng), **shared).fit_predict(X)
@@ -203,7 +203,7 @@ def _by_gap(estimator: EstimatorLike, X: Data, candidates: np.ndarray, rng: np.r
     operator = NormalizedGram(_operator(estimator, X), ME)
     most = int(candidates[-1])
     if most >= operator.n:
-        raise ValueError(f"{ME}: n_clusters goes up to {most}; for the {operator.n} samples it must be less.")
+        raise ValueError(f"{ME}: n_clusters goes up to {most}; it must be less than the {operator.n} samples.")
     solver = estimator if isinstance(estimator, SpectralClustering) else SpectralClustering()
     values = host(solver._leading(operator, most + 1, rng).values)
     gaps = values[candidates - 1] - values[candidates]
@@ -216,8 +216,8 @@ def _by_silhouette(
     operator = _operator(estimator, X)
     if "sparse" in operator.provides:
         raise TypeError(
-            f'{ME}: method = "silhouette" needs the distances of a kernel, and the affinity is a graph; choose '
-            '"eigengap" or "stability".'
+            f'{ME}: method = "silhouette" needs the distances of a kernel, but the affinity is a graph; use "eigengap" '
+            'or "stability".'
         )
     partitions = np.array(_clustered(estimator, operator, X, candidates, rng))
     scores = _silhouettes(operator, partitions).mean(axis=1)
@@ -265,7 +265,7 @@ def _by_stability(
     size = round(fraction * n)
     if size <= candidates[-1]:
         raise ValueError(
-            f"{ME}: n_clusters goes up to {candidates[-1]}, too many for parts of {size} of {n} samples; ask for fewer."
+            f"{ME}: n_clusters goes up to {candidates[-1]}, too many for subsamples of {size} of {n} samples; lower it."
         )
 
     def clustered(index: np.ndarray) -> list[np.ndarray]:
@@ -286,7 +286,7 @@ def _by_stability(
 
 
 def _settle(estimator: EstimatorLike, X: Data) -> tuple[Any, int]:
-    """Fix data-driven values of the kernel by the whole sample; its domain, and the size of the sample."""
+    """Fix data-driven kernel parameters on the whole sample; return the domain and the sample size."""
     operator: Any = _operator(clone(estimator), X)
     name = "kernel" if isinstance(estimator, KernelKMeans) else "affinity"
     value = getattr(estimator, name)

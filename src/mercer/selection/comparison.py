@@ -1,4 +1,4 @@
-"""Compare estimators on the same folds, and say which differences are not significant."""
+"""Compare estimators on the same folds, and mark differences that are not significant."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNSUPERVISED = ("reconstruction", "likelihood", "stability")
 
 @dataclass(frozen=True)
 class Difference:
-    """Two estimators: the mean difference of their scores, its interval and p-values.
+    """Comparison of two estimators: the mean difference of their scores, its confidence interval and p-values.
 
     Attributes
     ----------
@@ -35,14 +35,14 @@ class Difference:
     difference : float
         Mean score of the first minus that of the second.
     low, high : float
-        The confidence interval of the corrected t statistic, for this pair alone.
+        The confidence interval from the corrected t statistic, for this pair alone.
     t_statistic, t_pvalue : float
         The corrected resampled t test.
     wilcoxon_pvalue : float
-        Wilcoxon's signed-rank test of the scores of the folds. It assumes that they are independent, which they are
-        not, and rejects too often with repeated folds.
+        Wilcoxon's signed-rank test on the fold scores. It assumes that they are independent, which they are not, and
+        rejects too often with repeated folds.
     adjusted_pvalue : float
-        That of the corrected t test, by Holm's method for all pairs together.
+        The p-value of the corrected t test, adjusted for all pairs by Holm's method.
     """
 
     first: str
@@ -58,19 +58,19 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `compare` found: print it, or give `to_dict` to pandas.
+    """Result of `compare`: print it, or pass `to_dict` to pandas.
 
     Attributes
     ----------
     scores : dict
-        For each estimator its scores on the folds, of shape (n_splits,); larger is better.
+        The scores of each estimator on the folds, of shape (n_splits,); larger is better.
     differences : list of Difference
-        All pairs, the better mean first.
+        All pairs, with the better mean first.
     scoring : str
     level : float
-        Of the intervals; pairs with an adjusted p-value above 1 − level are not ranked.
+        Confidence level of the intervals; pairs with an adjusted p-value above 1 − level are not ranked.
     n_train, n_test : float
-        Mean sizes of the parts.
+        Mean sizes of the training and test parts.
     """
 
     scores: dict[str, np.ndarray]
@@ -82,16 +82,16 @@ class Comparison:
 
     @property
     def ranked(self) -> list[Difference]:
-        """The pairs whose order the folds support."""
+        """The pairs whose order is significant."""
         return [d for d in self.differences if d.adjusted_pvalue <= 1 - self.level]
 
     @property
     def not_ranked(self) -> list[Difference]:
-        """The pairs of which neither is shown to be better."""
+        """The pairs in which neither is significantly better."""
         return [d for d in self.differences if not d.adjusted_pvalue <= 1 - self.level]
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns of the table of differences, as ``pandas.DataFrame`` takes them."""
+        """The table of differences as columns for ``pandas.DataFrame``."""
         names = list(Difference.__dataclass_fields__)
         return {name: [getattr(d, name) for d in self.differences] for name in names}
 
@@ -137,19 +137,20 @@ def compare(
     Parameters
     ----------
     estimators : dict, or list of estimators
-        At least two; the keys of a dict are their names. Of this library, of scikit-learn, or pipelines of both.
+        At least two, from this library, from scikit-learn, or pipelines of both. Dict keys are their names.
     X, y : samples and targets
         y is None for unsupervised methods.
     cv : int, splitter, iterable of splits or None
-        The same splits for all. None: 10 folds, three times, stratified for labels.
+        Splits, the same for all estimators. None: 10 folds, repeated three times, stratified for labels.
     scoring : str, callable or None
-        As in scikit-learn: larger is better. None: accuracy for classifiers, else R². For unsupervised methods also
+        As in scikit-learn: larger is better. None: accuracy for classifiers, otherwise R². For unsupervised methods
+        also
 
-        - "reconstruction": minus the mean of ‖x − x̂‖² over the samples held out, by ``inverse_transform``;
+        - "reconstruction": minus the mean of ‖x − x̂‖² over the held-out samples, by ``inverse_transform``;
         - "likelihood": their mean log-likelihood, by ``score_samples``;
-        - "stability": how well the fit to a part agrees with the fit to all samples. Labels are compared by the
-          adjusted Rand index, on the held-out samples if there is a ``predict``, otherwise on those of the part;
-          coordinates of ``transform`` by their subspaces on the held-out samples (`subspace_agreement`).
+        - "stability": agreement of the fit to a part with the fit to all samples. Labels are compared by the adjusted
+          Rand index, on the held-out samples if there is a ``predict``, otherwise on the training part; coordinates
+          from ``transform`` by their subspaces on the held-out samples (`subspace_agreement`).
 
         For a downstream score, compare pipelines: ``make_pipeline(KernelPCA(10), LogisticRegression())``.
     groups : array of shape (n,), optional
@@ -157,9 +158,10 @@ def compare(
     level : float in (0, 1)
         Confidence level.
     random_state : int
-        For the default splits.
+        Seed of the default splits.
     time_budget : float > 0, optional
-        Seconds. A split is begun only if it is likely to end in time; with fewer than two, a TimeoutError is raised.
+        Time limit in seconds. A split starts only if it is likely to finish in time; with fewer than two splits, a
+        TimeoutError is raised.
 
     Returns
     -------
@@ -167,7 +169,7 @@ def compare(
 
     Notes
     -----
-    Holm's method adjusts the p-values of all pairs: the probability of any false ranking stays below 1 − level.
+    Holm's method adjusts the p-values of all pairs, so that the probability of any false ranking stays below 1 − level.
 
     References
     ----------
@@ -200,7 +202,7 @@ def compare(
     splits, scores = _all_scores(named, judges, X, y, splits, time_budget)
     bad = [name for name, values in scores.items() if not np.all(np.isfinite(values))]
     if bad:
-        raise ValueError(f"{WHO}: the scores of {bad[0]!r} are not all finite; choose another scoring or fewer folds.")
+        raise ValueError(f"{WHO}: some scores of {bad[0]!r} are not finite; choose another scoring or fewer folds.")
     train, test = (float(np.mean([len(s[k]) for s in splits])) for k in (0, 1))
     order = sorted(scores, key=lambda name: -scores[name].mean())
     found = [_difference(a, b, scores[a] - scores[b], test / train, level) for a, b in combinations(order, 2)]
@@ -226,7 +228,7 @@ def corrected_t(d: np.ndarray, ratio: float) -> tuple[float, float, float]:
 
 
 def holm(p: np.ndarray) -> np.ndarray:
-    """p-values adjusted so that the probability of any false rejection keeps the level.
+    """Holm's adjusted p-values, which control the probability of any false rejection.
 
     Examples
     --------
@@ -241,9 +243,9 @@ def holm(p: np.ndarray) -> np.ndarray:
 
 @speaking
 def subspace_agreement(A: np.ndarray, B: np.ndarray) -> float:
-    r"""The mean squared cosine of the angles between the spans of centred columns: 1 for the same span, 0 orthogonal.
+    r"""The mean squared cosine of the principal angles between the spans of the centred columns.
 
-    It does not depend on rotations, signs and scales of the coordinates.
+    It is 1 for equal and 0 for orthogonal spans, and does not depend on rotations, signs and scales of the coordinates.
 
     Examples
     --------
@@ -269,9 +271,9 @@ def _named(estimators: Any) -> dict[str, Any]:
         raise TypeError(f"{WHO}: estimators = {estimators!r} must be a dict or a list of estimators.")
     bad = [name for name, model in named.items() if not hasattr(model, "fit")]
     if bad:
-        raise TypeError(f"{WHO}: estimators: {bad[0]!r} has no fit; give a dict of names and estimators, or a list.")
+        raise TypeError(f"{WHO}: estimators: {bad[0]!r} has no fit; pass a dict of names and estimators, or a list.")
     if len(named) < 2:
-        raise ValueError(f"{WHO}: estimators holds {len(named)}; give at least two to compare.")
+        raise ValueError(f"{WHO}: estimators has {len(named)}; pass at least two to compare.")
     return named
 
 
@@ -281,7 +283,7 @@ def _splits(cv: Splitter, models: list[Any], n: int, y: Array, groups: Array, ra
         cv = (RepeatedStratifiedKFold if labels else RepeatedKFold)(n_splits=10, n_repeats=3, random_state=random_state)
     splits = folds(WHO, cv, n, y, labels, groups)
     if len(splits) < 2:
-        raise ValueError(f"{WHO}: cv gives {len(splits)} split; a variance needs at least two.")
+        raise ValueError(f"{WHO}: cv gives {len(splits)} split; the variance needs at least two.")
     return splits
 
 
@@ -292,18 +294,18 @@ def _name(scoring: Any, models: list[Any]) -> str:
 
 
 def _judges(named: dict[str, Any], scoring: Any) -> dict[str, Any]:
-    """For each estimator a scorer, or the name of a score without y."""
+    """A scorer for each estimator, or the name of an unsupervised score."""
     if isinstance(scoring, str) and scoring in UNSUPERVISED:
         return dict.fromkeys(named, scoring)
     if scoring is None and len({is_classifier(m) for m in named.values()}) > 1:
-        raise ValueError(f"{WHO}: classifiers and other estimators have no common default score; give scoring.")
+        raise ValueError(f"{WHO}: classifiers and other estimators have no common default score; pass scoring.")
     return {name: check_scoring(model, scoring=scoring) for name, model in named.items()}
 
 
 def _all_scores(
     named: dict[str, Any], judges: dict[str, Any], X: Data, y: Array, splits: list[Any], time_budget: float | None
 ) -> tuple[list[Any], dict[str, np.ndarray]]:
-    """The splits that there was time for, and the scores of all models on them."""
+    """The splits completed in time, and the scores of all models on them."""
     started = perf_counter()
     whole = {name: clone(model).fit(X) for name, model in named.items() if judges[name] == "stability"}
     found: list[list[float]] = []
@@ -338,7 +340,7 @@ def _numbers(X: Data) -> np.ndarray:
 
 
 def _agreement(whole: Any, part: Any, X_test: Any, train: np.ndarray) -> float:
-    """How far the fit to a part agrees with the fit to all."""
+    """Agreement of the fit to a part with the fit to all samples."""
     if hasattr(part, "predict"):
         return float(adjusted_rand_score(host(whole.predict(X_test)), host(part.predict(X_test))))
     if hasattr(part, "labels_"):

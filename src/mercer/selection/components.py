@@ -21,23 +21,23 @@ from ..types import Data, EstimatorLike
 
 WHO = "choose_components"
 CRITERIA = ("reconstruction", "stability", "downstream")
-FLOOR = 1e-6  # the share of variance that is no structure, whatever its shape
+FLOOR = 1e-6  # fraction of the variance that counts as noise
 
 
 @dataclass(frozen=True)
 class ComponentChoice:
-    """What `choose_components` found: print it, or give `to_dict` to pandas.
+    """Result of `choose_components`: print it, or pass `to_dict` to pandas.
 
     Attributes
     ----------
     criterion : str
     kernels : list of Kernel
-        With data-driven values filled in.
+        With data-driven parameters resolved.
     n_components : list of int
     scores : array of shape (n_kernels, n_counts, n_splits)
         `values` minus `null` if there is a null; larger is better.
     values, null : arrays of the same shape
-        The criterion on the data, and on columns shuffled independently of each other (None for "downstream").
+        The criterion on the data, and on independently shuffled columns (None for "downstream").
     """
 
     criterion: str
@@ -59,7 +59,7 @@ class ComponentChoice:
 
     @property
     def _numbers(self) -> np.ndarray:
-        """For each kernel the position of its number of components; of equals, the smallest."""
+        """For each kernel the index of its number of components; the smallest in case of ties."""
         if self.criterion != "reconstruction":
             return self.scores.mean(axis=2).argmax(axis=1)
         return self.left.argmin(axis=1)
@@ -68,7 +68,7 @@ class ComponentChoice:
     def left(self) -> np.ndarray:
         """For "reconstruction", the held-out error divided by that of the null, of shape (n_kernels, n_counts)."""
         if self.criterion != "reconstruction" or self.null is None:
-            raise AttributeError(f"left is known for criterion = 'reconstruction' only, not for {self.criterion!r}.")
+            raise AttributeError(f"left is available only for criterion = 'reconstruction', not {self.criterion!r}.")
         return (1 + FLOOR - self.values.mean(axis=2)) / (1 + FLOOR - self.null.mean(axis=2))
 
     @property
@@ -76,7 +76,7 @@ class ComponentChoice:
         return int(np.argmax(self.scores.mean(axis=2)[np.arange(len(self.kernels)), self._numbers]))
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns of a table, a row for each kernel and number of components, as ``pandas.DataFrame`` takes them."""
+        """Columns for ``pandas.DataFrame``, with a row for each kernel and number of components."""
         count = len(self.n_components)
         columns: dict[str, list[Any]] = {
             "kernel": [str(k) for k in self.kernels for _ in range(count)],
@@ -112,7 +112,7 @@ def choose_components(
     cv: Any = 5,
     random_state: Any = 0,
 ) -> ComponentChoice:
-    r"""Choose the kernel, or its bandwidth, and the number of components of a kernel PCA.
+    r"""Choose the kernel, or its bandwidth, and the number of components for kernel PCA.
 
     Parameters
     ----------
@@ -120,23 +120,23 @@ def choose_components(
         A template; its kernel and number of components are varied.
     X, y : samples, and targets for "downstream"
     kernels : list of kernels, names or expressions, optional
-        None: the kernel of the estimator alone.
+        None: only the kernel of the estimator.
     n_components : int or list of int
         An int stands for 1, …, n_components.
     criterion : {"reconstruction", "stability", "downstream"}
-        - "reconstruction": the share of the variance of held-out samples, in the space, that the components explain,
-          :math:`1 - \sum_x \|\varphi(x) - P\varphi(x)\|^2 / \sum_x \|\varphi(x) - \mu\|^2`, compared with a null: each
-          column of X shuffled on its own. For each kernel the number of components minimises the error relative to that
-          of the null; the difference of the shares decides between kernels;
+        - "reconstruction": the fraction of the held-out variance, in the space, that the components explain,
+          :math:`1 - \sum_x \|\varphi(x) - P\varphi(x)\|^2 / \sum_x \|\varphi(x) - \mu\|^2`, compared with a null: the
+          columns of X shuffled independently. For each kernel, the number of components minimises the error relative to
+          the null; the kernel maximises the difference of the explained fractions;
         - "stability": the mean squared cosine of the principal angles, in the space, between the components of two
-          disjoint halves, minus the same for the null;
-        - "downstream": the score of another estimator on the features, cross-validated with the components inside.
+          disjoint halves, minus its value for the null;
+        - "downstream": the score of another estimator on the features, cross-validated including the components.
     downstream : estimator, optional
-        For "downstream": a classifier or regressor.
+        A classifier or regressor for "downstream".
     scoring : str, callable or None
-        Of `downstream`; None is its own.
+        Score of `downstream`; None is its own.
     cv : int or splitter
-        Folds; for "stability" an int is the number of random halvings.
+        Folds; for "stability" an int is the number of random splits into halves.
     random_state : int, RandomState or None
         For splits and shuffles.
 
@@ -146,13 +146,13 @@ def choose_components(
 
     Notes
     -----
-    The error of held-out samples in the space cannot choose by itself: subspaces are nested, so it falls with each
-    component, and a wide kernel has a small error because all its images are close together. Shares of variance correct
-    the second effect, the null the first: as in parallel analysis, a component counts while it explains more of the
-    rest than it would if columns were independent. Criteria with a null therefore only see dependence between columns:
-    they need at least two. Standardise columns first if their units differ.
+    The held-out error in the space alone cannot decide: subspaces are nested, so it decreases with each component, and
+    a wide kernel has a small error because all images are close together. Dividing by the variance corrects the second
+    effect, the null the first: as in parallel analysis, a component counts while it explains more of the remainder than
+    it would if columns were independent. Criteria with a null therefore detect only dependence between columns, and
+    need at least two. Standardise columns first if their units differ.
 
-    Each kernel and split needs one decomposition, and one for the null, for all numbers of components.
+    Each kernel and split needs one decomposition, plus one for the null, for all numbers of components.
 
     References
     ----------
@@ -176,12 +176,12 @@ def choose_components(
     n = models[0].kernel.domain.size(X)
     if criterion == "downstream":
         if downstream is None or y is None:
-            raise ValueError(f"{WHO}: criterion = 'downstream' needs y and downstream, an estimator of it.")
+            raise ValueError(f"{WHO}: criterion = 'downstream' needs y and downstream, an estimator that predicts y.")
         splits = folds(WHO, cv, n, y, is_classifier(downstream))
         score = check_scoring(downstream, scoring=scoring)
 
         def judged(model: EstimatorLike, s: int) -> list[float]:
-            """The score of another estimator on the first of the features, for each number of them."""
+            """The score of another estimator on the first k features, for each k."""
             pca = _fitted(model, X, splits[s][0])
             A, B = (_features(pca, model.kernel.domain.take(X, index)) for index in splits[s])
             y_train, y_test = (np.asarray(y)[index] for index in splits[s])
@@ -210,12 +210,12 @@ def _counts(n_components: Any) -> list[int]:
     for value in [n_components] if counts is None else counts:
         check_number(WHO, "n_components", value, at_least=1, integer=True)
     if counts == []:
-        raise ValueError(f"{WHO}: n_components = [] is empty; give at least one number.")
+        raise ValueError(f"{WHO}: n_components = [] is empty; pass at least one number.")
     return list(range(1, n_components + 1)) if counts is None else sorted({int(c) for c in counts})
 
 
 def _models(estimator: EstimatorLike, X: Data, kernels: Any, count: int, rng: Any) -> list[Any]:
-    """A template for each kernel, its data-driven values found once, on all samples."""
+    """A template for each kernel, with data-driven parameters estimated once, on all samples."""
     check_instance(WHO, "estimator", estimator)
     if isinstance(kernels, str):
         raise TypeError(f"{WHO}: kernels = {kernels!r} must be a list of kernels, such as [{kernels!r}].")
@@ -228,14 +228,14 @@ def _models(estimator: EstimatorLike, X: Data, kernels: Any, count: int, rng: An
             model.set_params(kernel=kernel)
         domain = model._kernel(1).domain
         if domain.precomputed:
-            raise ValueError(f"{WHO}: kernel = {kernel!r} is a matrix without samples; give X and a kernel of samples.")
+            raise ValueError(f"{WHO}: kernel = {kernel!r} has no samples; pass samples X and a kernel on them.")
         checked = domain.check(X, WHO)
         resolved = model._kernel(domain.dimension(checked) or 1).resolve(checked)
         plain = {"gamma": None, "degree": 3, "coef0": 1, "kernel_params": None}
         model.set_params(kernel=resolved, n_components=count, random_state=int(rng.randint(2**31 - 1)), **plain)
         models.append(model)
     if not models:
-        raise ValueError(f"{WHO}: kernels = [] is empty; give at least one.")
+        raise ValueError(f"{WHO}: kernels = [] is empty; pass at least one.")
     return models
 
 
@@ -243,8 +243,8 @@ def _require_columns(models: list[Any], X: Data, criterion: str) -> None:
     vectors = all(m.kernel.domain.vectors for m in models)
     if not (vectors and isinstance(X, np.ndarray) and X.shape[1] > 1):
         raise ValueError(
-            f"{WHO}: criterion = {criterion!r} compares with shuffled columns and needs a NumPy array of at least two; "
-            "use 'downstream'."
+            f"{WHO}: criterion = {criterion!r} shuffles columns and needs a NumPy array with at least two; use "
+            "'downstream'."
         )
 
 
@@ -258,17 +258,17 @@ def _table(models: list[Any], counts: list[int], splits: list[Any], measure: Any
 
 
 def _fitted(model: EstimatorLike, X: Data, part: np.ndarray) -> Any:
-    """A fit to a part of the samples."""
+    """A clone fitted to a part of the samples."""
     return clone(model).fit(model.kernel.domain.take(X, part))
 
 
 def _padded(values: np.ndarray, count: int) -> np.ndarray:
-    """Cumulative values for more components than there are: nothing is added by them."""
+    """Cumulative values, repeating the last beyond the available components."""
     return np.concatenate([values, np.full(count - len(values), values[-1])])
 
 
 def _explained(model: EstimatorLike, X: Data, train: np.ndarray, test: np.ndarray) -> np.ndarray:
-    """For 1, 2, … components, the share of the variance of held-out samples that they explain."""
+    """For 1, 2, … components, the fraction of the held-out variance that they explain."""
     pca = _fitted(model, X, train)
     new = model.kernel.domain.take(X, test)
     squares = np.sum(_features(pca, new) ** 2, axis=0)
@@ -281,7 +281,7 @@ def _stability(model: EstimatorLike, X: Data, train: np.ndarray, test: np.ndarra
     f, g = (_fitted(model, X, part).function_ for part in (train, test))
     if f.kernel != g.kernel:
         raise ValueError(
-            f"{WHO}: gram = {model.gram!r} draws another space for each half; use Nystrom or an exact one."
+            f"{WHO}: gram = {model.gram!r} draws a different space for each half; use Nystrom or an exact one."
         )
     M = np.asarray(host(f(g.points)).T @ host(g.coefficients), dtype=np.float64)
     size = min(M.shape)

@@ -1,4 +1,4 @@
-"""The expected loss of an estimator on new samples, by the cheapest method that is exact for it."""
+"""The expected loss of an estimator on new samples, by the cheapest suitable method."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ from ._judge import WHO, Judge
 from ._left_out import Split, alone, by_formula, by_splits, measured
 
 METHODS = ("auto", "closed_form", "newton", "active_set", "span", "refit", "kfold", *CRITERIA)
-PATHS = 1000  # samples, up to which paths of active sets are followed to their end
-FEW = 100  # samples, up to which an estimator without a formula is fitted again for each
-WIDE = 4000  # unknowns of a Newton step with several values a sample, beyond which folds are cheaper
+PATHS = 1000  # maximum number of samples for following active-set paths to their end
+FEW = 100  # maximum number of samples for a refit without each, if there is no formula
+WIDE = 4000  # maximum number of unknowns of a Newton step with several values per sample; beyond, folds are cheaper
 FOLDS = 10
 
 
 @dataclass(frozen=True)
 class ExpectedLoss:
-    """What `expected_loss` found: print it.
+    """Result of `expected_loss`, which can be printed.
 
     Attributes
     ----------
     estimate : float
         The expected loss on a new sample.
     standard_error : float
-        Of the mean of `values`, as if these were independent; NaN for criteria that are no such mean.
+        Standard error of the mean of `values`, treated as independent; NaN for criteria, which are not such a mean.
     values : array of shape (n,), or None
-        The loss at each sample of a fit that had not seen it; NaN for samples that no fold left out.
+        The held-out loss at each sample; NaN for samples that no fold left out.
     method, reason : str
-        How it was estimated, and why that way.
+        The method, and why it was chosen.
     loss : str
-        What is measured.
+        Name of the loss.
     approximation_error : float
-        For "newton" and "span": how far the estimate may be from that of n refits, with 99 % confidence, measured on
-        `n_refits` of them: the mean difference plus a t interval, which is unreliable for the 0–1 loss, since most
-        differences are 0. It is 0 for exact methods and NaN for criteria.
+        For "newton" and "span": a 99 % confidence bound on the deviation from n refits, measured on `n_refits` of them:
+        the mean difference plus a t interval, which is unreliable for the 0–1 loss, since most differences are 0. It is
+        0 for exact methods and NaN for criteria.
     n_refits : int
-        Fits besides the first.
+        Number of fits besides the first.
     """
 
     estimate: float
@@ -88,29 +88,30 @@ def expected_loss(
 
     .. math:: \frac{1}{\sum_i w_i} \sum_i w_i\, L\big(y_i,\, f^{(-i)}(x_i)\big)
 
-    with :math:`f^{(-i)}` the fit without sample i. What a fit estimates from all samples before it solves its problem
-    (kernel parameters such as a median lengthscale, landmarks, a chosen alpha, class weights, the scale of a robust
-    loss) is held fixed. If the procedure *chooses* these from the data, the estimate is optimistic; use
-    ``cross_val_score`` of the whole procedure.
+    with :math:`f^{(-i)}` the fit without sample i. Quantities that a fit estimates from all samples before solving its
+    problem (kernel parameters such as a median lengthscale, landmarks, a chosen alpha, class weights, the scale of a
+    robust loss) are held fixed. If the procedure *chooses* these from the data, the estimate is optimistic; use
+    ``cross_val_score`` on the whole procedure.
 
     Parameters
     ----------
     estimator : estimator
-        Of this library, or any with scikit-learn's interface. A clone is fitted.
+        Any estimator of this library or with scikit-learn's interface. A clone is fitted.
     X, y : samples and targets
     method : str
         "auto": the first row that applies. Or one of
 
         ================  ==========================================================================================
-        "closed_form"     leave-one-out, exact: ridge regression and its classifiers, interpolation, least-squares
-                          support vector machines, splines, `KernelMachine` with squares, and estimators with a method
-                          ``leave_one_out()`` of their own
+        "closed_form"     exact leave-one-out: ridge regression and its classifiers, interpolation, least-squares
+                          support vector machines, splines, `KernelMachine` with squared loss, and estimators with their
+                          own method ``leave_one_out()``
         "newton"          leave-one-out by one Newton step from the solution: smooth convex losses
-        "active_set"      leave-one-out, exact, along the path on which samples reach and leave the kinks of the loss
+        "active_set"      exact leave-one-out along the path on which samples reach and leave the kinks of the loss
                           ("auto": up to 1000 samples): hinge, pinball, absolute and ε-insensitive losses
-        "span"            leave-one-out on the first piece of that path, the span of the support vectors
-        "refit"           leave-one-out by n refits ("auto": up to 100 samples), for everything else, Hampel's loss
-        "kfold"           folds, with one kernel matrix for all ("auto": for more samples, or if `cv` or `groups` are
+        "span"            leave-one-out on the first piece of that path, by the span of the support vectors
+        "refit"           leave-one-out by n refits ("auto": up to 100 samples), for everything else, such as Hampel's
+                          loss
+        "kfold"           folds that share one kernel matrix ("auto": for more samples, or if `cv` or `groups` are
                           given)
         "gcv"             generalised cross-validation, for estimators with a closed form
         "gacv"            generalised approximate cross-validation with randomised traces: logistic and Poisson losses
@@ -118,23 +119,23 @@ def expected_loss(
                           also valid for a misspecified model, each divided by 2n: a mean negative log-likelihood
         ================  ==========================================================================================
     loss : str, Loss, callable or None
-        L: "zero_one", "squared" :math:`(y - f)^2`, "absolute", "log" (minus the logarithm of the probability), a loss
-        of `mercer.losses` (of decision values), or a function of targets and predictions, with a number for each
-        sample. None: "zero_one" for classifiers, the loss that a `KernelMachine` minimises if it is not squared, else
-        "squared". Several targets are averaged. A loss that couples samples (`Cox`) is estimated by refits, as what the
-        held-out samples add to the loss of the others: the cross-validated partial likelihood.
+        L: "zero_one", "squared" :math:`(y - f)^2`, "absolute", "log" (the negative log-probability), a loss of
+        `mercer.losses` (of decision values), or a function of targets and predictions that returns a number for each
+        sample. None: "zero_one" for classifiers; otherwise the loss of a `KernelMachine` if it is not squared, or
+        "squared". Several targets are averaged. A loss that couples samples (`Cox`) is estimated by refits, as the
+        increase of the total loss when the held-out samples are added: the cross-validated partial likelihood.
     sample_weight : array of shape (n,), optional
         Weights for the fit and for the mean. In a pipeline they go to the last step.
     cv : int, splitter, iterable of splits or None
         For "kfold". An integer means shuffled folds, stratified for labels, which keep groups together. None: 10 folds,
-        or as many as there are samples or groups.
+        or fewer if there are fewer samples or groups.
     groups : array of shape (n,), optional
-        Samples of one group are left out together: those of one patient, for example.
+        Samples of a group, such as a patient, are left out together.
     n_refits : int >= 4
-        Refits that measure the error of the approximations "newton" and "span": half of them where leaving out changes
-        the value most, half at random. More make `approximation_error` more reliable.
+        Number of refits to measure the error of the approximations "newton" and "span": half for the samples whose
+        value changes most when left out, half at random. More make `approximation_error` more reliable.
     random_state : int
-        For these refits, for folds, for randomised traces, and for representations that draw.
+        For these refits, folds, randomised traces, and random representations.
 
     Returns
     -------
@@ -144,12 +145,12 @@ def expected_loss(
     -----
     With S the response of the values to the gradient of the loss (`mercer.solvers.leave_one_out`), g and v its first
     and second derivatives, one Newton step gives :math:`f_i^{(-i)} \approx f_i + S_{ii} g_i / (1 - S_{ii} v_i)`; for
-    the squared loss it is exact. A sample with leverage :math:`h_{ii} = S_{ii} v_i = 1` is refused, since there is no
-    fit without it. The closed forms cost one eigendecomposition, O(n³), or O(nr²) for a factor of rank r. For losses
-    with kinks, values are as accurate as the ``tol`` of the solver.
+    the squared loss it is exact. A sample with leverage :math:`h_{ii} = S_{ii} v_i = 1` raises an error, since there is
+    no fit without it. The closed forms cost one eigendecomposition, O(n³), or O(nr²) for a factor of rank r. For losses
+    with kinks, the accuracy of the values is limited by the ``tol`` of the solver.
 
     The values of different i come from nearly the same fit, so `standard_error` covers the variation of test samples,
-    not that of the training set (Bengio, Grandvalet, 2004).
+    not of the training set (Bengio, Grandvalet, 2004).
 
     GCV is :math:`\sum w_i r_i^2 / \sum w_i` over :math:`(1 - \mathrm{df}/n)^2`; GACV is
     :math:`\bar\ell + \frac{\mathrm{tr} S}{n} \cdot \frac{\sum y_i (y_i - \mu_i)}{n - \mathrm{tr} SV}` with y counts or
@@ -180,17 +181,17 @@ def expected_loss(
     check_instance(WHO, "estimator", estimator)
     fit = fitted(estimator, X, y, sample_weight, random_state)
     if fit.n < 2:
-        raise ValueError(f"{WHO}: X has one sample, and leaving it out leaves nothing to fit; give at least two.")
-    chosen, reason = method == "auto", "as asked for"
+        raise ValueError(f"{WHO}: X has one sample, so leave-one-out has nothing to fit; pass at least two.")
+    chosen, reason = method == "auto", "as requested"
     if chosen:
         split = cv is not None or groups is not None
         method, reason = ("kfold", "cv or groups are given") if split else _choice(fit)
     elif method != "kfold" and not (cv is None and groups is None):
-        raise ValueError(f"{WHO}: cv and groups have no meaning for method = {method!r}; use 'kfold'.")
+        raise ValueError(f"{WHO}: cv and groups do not apply to method = {method!r}; use 'kfold'.")
     if method in CRITERIA:
         if loss is not None and loss != CRITERIA[method]:
             raise ValueError(
-                f"{WHO}: method = {method!r} estimates loss = {CRITERIA[method]!r}, not {loss!r}; leave loss out."
+                f"{WHO}: method = {method!r} estimates loss = {CRITERIA[method]!r}, not {loss!r}; omit loss."
             )
         value, reason = criterion(fit, method, np.random.default_rng(random_state))
         return ExpectedLoss(value, np.nan, None, method, reason, CRITERIA[method], np.nan, 0)
@@ -219,16 +220,16 @@ def _choice(fit: Fitted) -> tuple[str, str]:
             if n <= PATHS:
                 return "active_set", f"{straight}, and leaving a sample out follows a path from kink to kink"
             return "span", f"{straight}, and there are too many samples to follow each path"
-        flaw = "has no formula" if found.values.ndim == 1 else "has many values, which makes a Newton step large"
+        flaw = "has no formula" if found.values.ndim == 1 else "has many values, which makes a Newton step expensive"
         why = f"the loss {name} {flaw if found.problem.loss.convex else 'is not convex'}"
     return _again(fit, why)
 
 
 def _again(fit: Fitted, why: str) -> tuple[str, str]:
-    """How to refit where there is no formula."""
+    """The method of refitting if there is no formula."""
     if fit.n <= FEW:
         return "refit", f"{why}, and there are only {fit.n} samples"
-    return "kfold", f"{why}, and {fit.n} samples are too many for a refit each"
+    return "kfold", f"{why}, and {fit.n} samples are too many to refit without each"
 
 
 def _suits(fit: Fitted, method: str) -> bool:
@@ -249,7 +250,7 @@ def _suits(fit: Fitted, method: str) -> bool:
 def _losses(
     fit: Fitted, judge: Judge, method: str, n_refits: int, cv: Splitter, groups: Array, random_state: RandomState
 ) -> tuple[np.ndarray, float, int]:
-    """The losses of samples left out, how far their mean may be from that of exact ones, and the refits it took."""
+    """The held-out losses, a bound on the approximation error of their mean, and the number of refits."""
     if method in ("refit", "kfold"):
         splits = alone(fit.n, range(fit.n)) if method == "refit" else _folds(fit, cv, groups, random_state)
         shared = fit.linear is not None and method == "kfold" and not judge.coupled
@@ -262,7 +263,7 @@ def _losses(
     left = by_formula(fit, method)
     unknown = np.isnan(left) if left.ndim == 1 else np.isnan(left).any(axis=1)
     values = judge.losses(judge.of_values(np.where(np.isnan(left), 0.0, left)))
-    lost = np.flatnonzero(unknown)  # where the others do not determine the free part, or the path is lost
+    lost = np.flatnonzero(unknown)  # the others do not determine the free part, or the path is lost
     if len(lost) > FEW:
         raise FormulaError(f"the formula fails for {len(lost)} samples")
     if len(lost):
@@ -286,7 +287,7 @@ def _folds(fit: Fitted, cv: Splitter, groups: Array, random_state: RandomState) 
 
 
 def _mean(values: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
-    """The mean of the values that there are, and its standard error."""
+    """The mean of the non-NaN values, and its standard error."""
     used = ~np.isnan(values)
     w, v = weight[used], values[used]
     mean = float(np.sum(w * v) / np.sum(w))

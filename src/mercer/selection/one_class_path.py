@@ -1,12 +1,12 @@
-r"""The one-class machine for every λ at once: its coefficients are piecewise linear in λ.
+r"""The full regularisation path of the one-class machine: its coefficients are piecewise linear in λ.
 
-With ℓ = 2λn and α = ℓa, the hinge form is the parametric problem min ½αᵀKα − ℓ Σα over 0 ≤ α ≤ 1, optimal where, for
-g = Kα, α = 1 at g < ℓ, α = 0 at g > ℓ and anything between at g = ℓ, the elbow. While ℓ falls by one, α moves on the
-elbow by the d that solves K d = −1 there, until α reaches a bound or another g reaches ℓ.
+With ℓ = 2λn and α = ℓa, the hinge form is the parametric problem min ½αᵀKα − ℓ Σα over 0 ≤ α ≤ 1. With g = Kα, its
+solution has α = 1 where g < ℓ, α = 0 where g > ℓ, and any α in [0, 1] on the elbow g = ℓ. Per unit decrease of ℓ, α on
+the elbow moves by the d that solves K d = −1 there, until α reaches a bound or another g reaches ℓ.
 
-Lee, Scott, *The one-class support vector machine solution path* (2007). At a breakpoint the set that moves is found
-from all samples with g = ℓ at once, as the d that minimises ½dᵀKd + Σd under the signs that the bounds leave it (the
-directional derivative of the problem): events that coincide, as with equal samples, need no order.
+Lee, Scott, *The one-class support vector machine solution path* (2007). At a breakpoint, all samples with g = ℓ are
+treated at once: d minimises ½dᵀKd + Σd under the signs that the bounds allow (the directional derivative of the
+problem). Simultaneous events, as with equal samples, therefore need no order.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from ..space import Function
 from ..types import Data
 
 EPS = float(np.finfo(np.float64).eps)
-RIDGE = 8 * EPS  # times max k(x, x), the rounding of K: what is added to its diagonal, so that it is definite
-TIE = 32 * EPS  # times max k(x, x) Σα, which bounds g: values of g closer to ℓ than this are on the elbow
-NOISE = 128 * EPS  # of the terms of a slope: smaller slopes are zero
-END = 1e-10  # times the same: where ℓ is smaller, rounding would lead the path, and it ends
-VIOLATED = 1e-8  # of ℓ: a larger violation of the optimality conditions, beyond rounding, calls for the solver
-SOLVER_STEPS = 10**5  # of one variable, then
-LONGEST = 200  # pieces for each sample, far more than paths have; a call of the solver counts as n of them
+RIDGE = 8 * EPS  # times max k(x, x), the rounding error of K: added to its diagonal to make it positive definite
+TIE = 32 * EPS  # times max k(x, x) Σα, a bound on g: values of g within this of ℓ are on the elbow
+NOISE = 128 * EPS  # relative to the terms of a slope: smaller slopes count as zero
+END = 1e-10  # times max k(x, x) Σα: the path ends below this ℓ, where rounding dominates
+VIOLATED = 1e-8  # relative to ℓ: a larger violation of the optimality conditions is repaired by the solver
+SOLVER_STEPS = 10**5  # maximum number of steps of that solver
+LONGEST = 200  # maximum number of pieces per sample, far more than usual; a solver call counts as n pieces
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class OneClassMachine:
     Attributes
     ----------
     lam, nu, rho : float
-        λ of the hinge form; ν and ρ = 2λn of the same machine in the form of `OneClassSVM`, which is ρ times it.
+        λ of the hinge form; ν and ρ = 2λn of the equivalent `OneClassSVM`, whose function is ρ times this one.
     coefficients : array of shape (n_samples,)
         a, with 0 ≤ a ≤ 1/(2λn).
     function : Function
@@ -64,27 +64,27 @@ class OneClassMachine:
 
 @dataclass(frozen=True)
 class OneClassPath:
-    """What `one_class_path` returns: the breakpoints, between which α = 2λn·a is linear in λ.
+    """Result of `one_class_path`: the breakpoints, between which α = 2λn·a is linear in λ.
 
     Attributes
     ----------
     lambdas : array of shape (m,)
-        Falling. Above the first, α = 1 for all samples; with the last, commonly ``lambda_min``, the path ends.
+        Breakpoints, decreasing. Above the first, α = 1 for all samples; the last is usually ``lambda_min``.
     alpha : array of shape (m, n_samples)
-        2λn times the coefficients; at λ = 0 their limit.
+        2λn times the coefficients; their limit at λ = 0.
     events : list of m tuples of (sample, kind)
-        What happens there as λ falls: a sample comes to the "elbow" f = 1, leaves it to the "bound" α = 1 with f < 1,
-        or to "zero" with f > 1.
+        Changes at each breakpoint as λ decreases: a sample joins the "elbow" f = 1, or leaves it for the "bound" α = 1
+        with f < 1, or for "zero" with f > 1.
     nu : array of shape (m,)
-        The mean of α: the same machine is that of `OneClassSVM` with this ν.
+        The mean of α, which is the ν of the equivalent `OneClassSVM`.
     n_support : array of shape (m,)
-        How many coefficients are not zero.
+        Number of nonzero coefficients.
     objective : array of shape (m,)
         (1/n) Σ max(0, 1 − f(xᵢ)) + λ‖f‖².
     residual : array of shape (m,)
-        The largest violation of the optimality conditions of 2λn·f, relative to the largest value of it at the start.
+        Largest violation of the optimality conditions of 2λn·f, relative to its largest value at the first breakpoint.
     kernel, points
-        Of the machines.
+        The resolved kernel and the training samples.
     """
 
     lambdas: np.ndarray
@@ -98,7 +98,7 @@ class OneClassPath:
     points: Any
 
     def at(self, lam: float) -> OneClassMachine:
-        """The machine for any λ > 0 from ``lambda_min`` on."""
+        """The machine for any λ > 0 not below the end of the path."""
         check_number("OneClassPath.at", "lam", lam, above=0, at_least=float(self.lambdas[-1]))
         alpha = self.alpha[0]
         if lam < self.lambdas[0]:
@@ -113,14 +113,14 @@ class OneClassPath:
     def at_nu(self, nu: float) -> OneClassMachine:
         """The machine of `OneClassSVM` with this ν, divided by its ρ.
 
-        Where several λ have the same ν, no sample is on the elbow, and ρ is the middle of what is possible, as there.
+        Where several λ have the same ν, no sample is on the elbow, and ρ is the midpoint of its range, as there.
         """
         check_number("OneClassPath.at_nu", "nu", nu, above=0, at_most=1)
         least = float(self.nu[-1])
         if nu < least or (nu == least and self.lambdas[-1] == 0):
             why = "the machine is 0" if self.lambdas[-1] == 0 else "the path ends; lower lambda_min"
             raise ValueError(f"OneClassPath.at_nu: nu = {nu} must be > {least:g}, below which {why}.")
-        nus, lambdas = self.nu[::-1], self.lambdas[::-1]  # ν rises with λ, but for stretches where it stays
+        nus, lambdas = self.nu[::-1], self.lambdas[::-1]  # ν is non-decreasing in λ
         ends = []
         for k in (np.searchsorted(nus, nu - 4 * EPS, "left"), np.searchsorted(nus, nu + 4 * EPS, "right")):
             k = np.clip(k, 1, len(nus) - 1)
@@ -139,22 +139,22 @@ def one_class_path(
     coef0: float = 0.0,
     lambda_min: float = 0.0,
 ) -> OneClassPath:
-    r"""The one-class machine for all λ, exactly.
+    r"""The exact regularisation path of the one-class machine, for all λ.
 
     .. math:: \min_{f \in H}\; \frac1n \sum_i \max\big(0, 1 - f(x_i)\big) + \lambda \|f\|_H^2
 
-    the hinge form of `OneClassSVM` with C = 1/(2λn). A point is an inlier where f(x) ≥ δ.
+    This is the hinge form of `OneClassSVM` with C = 1/(2λn). A point is an inlier where f(x) ≥ δ.
 
     Parameters
     ----------
     X
-        Samples, or with ``kernel="precomputed"`` their matrix. Arrays are taken in double precision.
+        Samples, or their matrix with ``kernel="precomputed"``. Arrays are converted to double precision.
     kernel, gamma, degree, coef0
-        As in `OneClassSVM`. The kernel must be positive definite, since there is no offset; of one that is not known to
-        be, and is not, the path is one of stationary points.
+        As in `OneClassSVM`. The kernel must be positive definite, since there is no offset. If its definiteness is
+        unknown and it is indefinite, the path consists of stationary points.
     lambda_min : float >= 0
-        Where the path ends. Raising it saves the breakpoints below, which have the fewest support vectors. The path
-        ends earlier where 2λn comes below 1e-10 max k(x, x) Σα, because rounding would lead it.
+        The smallest λ. A larger value skips the last breakpoints, which have the fewest support vectors. The path ends
+        earlier if 2λn falls below 1e-10 max k(x, x) Σα, where rounding errors dominate.
 
     Returns
     -------
@@ -164,16 +164,16 @@ def one_class_path(
     -----
     The solution is :math:`f = \sum a_i k(\cdot, x_i)` with :math:`0 \le a_i \le 1/(2 \lambda n)`. In the ν form of
     `OneClassSVM`, :math:`\min \tfrac12\|h\|^2 - \nu n \rho + \sum_i (\rho - h(x_i))_+`, the coefficients lie in [0, 1]
-    and sum to νn. Divided by ρ they obey the conditions of the hinge form with 1/(2λn) = 1/ρ. So
+    and sum to νn. Divided by ρ, they satisfy the conditions of the hinge form with 1/(2λn) = 1/ρ. So
     :math:`\alpha = 2 \lambda n a` are the coefficients of the ν form, ν is their mean and ρ = 2λn.
 
-    As soon as no sample has f(x) < 1, f stays the same for all smaller λ, and α falls to 0 in proportion. Samples that
-    the kernel's space cannot separate from 0 keep some with f(x) < 1 down to λ = 0.
+    Once no sample has f(x) < 1, f is the same for all smaller λ, and α decreases to 0 in proportion to λ. If the images
+    of the samples cannot be separated from 0, some sample has f(x) < 1 down to λ = 0.
 
-    The matrix and the breakpoints, commonly 2n to 5n of them, are held: 8n² bytes and 8n bytes each. A piece costs the
-    factorisation of the matrix of the elbow, to whose diagonal the rounding of K is added, 2e-15 max k(x, x), so that
-    samples may be equal or dependent. Where rounding still leads the path astray by more than 1e-8 of 2λn,
-    `mercer.solvers.fit.working_set` solves the problem at that λ; what is left of it is in `residual`.
+    The matrix takes 8n² bytes, and each of the breakpoints, commonly 2n to 5n, takes 8n bytes. Each piece costs a
+    factorisation of the matrix of the elbow. The rounding error of K, 2e-15 max k(x, x), is added to its diagonal, so
+    that samples may be equal or dependent. If rounding still violates optimality by more than 1e-8 of 2λn,
+    `mercer.solvers.fit.working_set` solves the problem at that λ; `residual` has the remaining violation.
 
     References
     ----------
@@ -194,7 +194,7 @@ def one_class_path(
     model = OneClassSVM(kernel=kernel, gamma=gamma, degree=degree, coef0=coef0)
     X = model._check_sample(X)
     if is_array(X) and not isinstance(X, np.ndarray):
-        raise TypeError(f"one_class_path: X is a {type(X).__module__} array; give a NumPy array or a CSR matrix.")
+        raise TypeError(f"one_class_path: X is a {type(X).__module__} array; pass a NumPy array or a CSR matrix.")
     X = X.astype(np.float64) if hasattr(X, "astype") else X
     resolved, domain = model.kernel_, model.kernel_.domain
     claim = resolved.definiteness_in(domain.dimension(X))
@@ -229,7 +229,7 @@ def one_class_path(
 
 
 class _Walk:
-    """From large ℓ down to `end`, breakpoint by breakpoint."""
+    """Follow the path from large ℓ down to `end`, breakpoint by breakpoint."""
 
     def __init__(self, K: np.ndarray, end: float):
         n = len(K)
@@ -245,24 +245,24 @@ class _Walk:
         while self.level > max(end, END * self.tie / TIE):
             if self.spent > LONGEST * n:
                 warnings.warn(
-                    f"one_class_path: the path was left at lambda = {self.level / (2 * n):.3g} after "
-                    f"{len(self.levels)} pieces, where the matrix of the kernel is not positive definite, or too close "
-                    "to singular. Remove samples that are almost equal, or scale the data.",
+                    f"one_class_path: the path stopped at lambda = {self.level / (2 * n):.3g} after "
+                    f"{len(self.levels)} pieces, because the kernel matrix is not positive definite or is nearly "
+                    "singular. Remove near-duplicate samples, or scale the data.",
                     ConvergenceWarning,
                     stacklevel=3,
                 )
                 return
             self.advance()
         if end < self.level <= 8 * self.tie:
-            self.levels[-1] = end  # in double precision it is there
+            self.levels[-1] = end  # reached, up to rounding
 
     @property
     def tie(self) -> float:
-        """What g and ℓ may differ by on the elbow."""
+        """The largest |g − ℓ| that counts as on the elbow."""
         return TIE * self.largest * float(self.alpha.sum())
 
     def record(self) -> None:
-        """A breakpoint, or the same one again where ℓ has not changed but by rounding."""
+        """Record a breakpoint; replace the last one if ℓ has changed only by rounding."""
         if self.levels and self.level >= self.levels[-1] * (1 - 4 * EPS):
             self.alphas[-1] = self.alpha
             return
@@ -271,7 +271,7 @@ class _Walk:
         self.events.append([])
 
     def advance(self) -> None:
-        """One piece."""
+        """Follow one linear piece."""
         self.spent += 1
         if self.spent % 32 == 0:
             self.g = self.K @ self.alpha
@@ -286,7 +286,7 @@ class _Walk:
             d, rate, stuck = self.direction(inside, sign)
             meets = ~stuck & np.where(below, rate > 0, above & (rate < 0))
             self.turn(np.union1d(inside, np.flatnonzero(d)))
-        else:  # no sample has f < 1: from here on f stays the same
+        else:  # no sample has f < 1: f does not change any more
             d, rate, meets = -self.alpha / self.level, 1 - self.g / self.level, np.zeros(len(h), dtype=bool)
             self.turn(np.flatnonzero(~above))
         moves = d != 0
@@ -296,7 +296,7 @@ class _Walk:
         left = self.level - self.end
         step = float(steps.min())
         step = left if step >= left * (1 - 1e-12) else step
-        taken = step if step > 4 * EPS * self.level else 0.0  # the same breakpoint: only who reaches a bound moves
+        taken = step if step > 4 * EPS * self.level else 0.0  # 0: only samples at a bound move
         self.alpha = np.clip(self.alpha + taken * d, 0.0, 1.0)
         reached = moves & (steps <= step * (1 + 1e-12))
         self.alpha[reached] = d[reached] > 0
@@ -305,15 +305,15 @@ class _Walk:
         self.record()
 
     def direction(self, inside: np.ndarray, sign: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The d that minimises ½dᵀKd + Σd, the slope (g − ℓ)′ = Kd + 1, and where the slope must count as 0.
+        """The d that minimises ½dᵀKd + Σd, the slope (g − ℓ)′ = Kd + 1, and where the slope counts as 0.
 
-        The samples `inside` may move both ways, others as `sign` says (0: not at all). An active-set method like that
-        of Lawson and Hanson for non-negative least squares: samples join as their slope asks for it, and leave where
-        they would go the wrong way. A sample that depends on the others does not join.
+        The samples `inside` may move either way, the others in the direction of `sign` (0: not at all). This is an
+        active-set method like that of Lawson and Hanson for non-negative least squares: samples join according to their
+        slope and leave if they would move in the wrong direction. A linearly dependent sample does not join.
         """
         shut = sign == 0
         moving, d = self.solve(inside)
-        for last in (*[False] * (3 * len(d)), True):  # rounding may lead it round in a circle
+        for last in (*[False] * (3 * len(d)), True):  # rounding may make it cycle
             rate = 1.0 + d[moving] @ self.K[moving]
             noise = NOISE * (1.0 + self.largest * np.abs(d).sum())
             push = np.where(shut, 0.0, -sign * rate)
@@ -336,7 +336,7 @@ class _Walk:
         return d, rate, (np.abs(rate) <= noise) | (shut & (sign != 0))
 
     def solve(self, samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """K d = −1 on the samples, of which those that depend on the others keep d = 0 and are left out."""
+        """Solve K d = −1 on the samples; linearly dependent ones are dropped and keep d = 0."""
         d = np.zeros(len(self.K))
         if not len(samples):
             return samples, d
@@ -346,19 +346,19 @@ class _Walk:
         return samples, d
 
     def turn(self, elbow: np.ndarray) -> None:
-        """Write down who comes to the elbow and who leaves it at the last breakpoint."""
+        """Record which samples join or leave the elbow at the last breakpoint."""
         left = np.setdiff1d(self.elbow, elbow).tolist()
         self.events[-1] += [(i, "elbow") for i in np.setdiff1d(elbow, self.elbow).tolist()]
         self.events[-1] += [(i, "bound" if self.alpha[i] == 1 else "zero") for i in left]
         self.elbow = elbow
 
     def violation(self) -> float:
-        """Of the optimality conditions, the largest."""
+        """The largest violation of the optimality conditions."""
         h = self.g - self.level
         return max(float(h[self.alpha > 0].max(initial=0.0)), -float(h[self.alpha < 1].min(initial=0.0)))
 
     def repair(self, tol: float) -> None:
-        """Where rounding has led the path astray, solve the box-constrained problem at this ℓ from here."""
+        """Correct accumulated rounding: solve the box-constrained problem at this ℓ from the current point."""
         n = len(self.g)
         self.spent += n
         gram = Dense().build(Precomputed(), self.K, np.random.default_rng(0))

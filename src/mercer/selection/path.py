@@ -1,4 +1,4 @@
-"""A support vector machine over a range of C, each solution the start of the next, on one cache of kernel rows."""
+"""A support vector machine over a range of C, with warm starts and one cache of kernel rows."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from ..types import Array, Data
 
 @dataclass(frozen=True)
 class SVMPath:
-    """What `svm_path` returns: for each value of C the machine, and what is known of it.
+    """Result of `svm_path`: the machine for each value of C, and its statistics.
 
     Attributes
     ----------
     C : array of shape (m,)
         As given.
     classes : array of shape (2,)
-        Positive values mean the second.
+        Positive values mean the second class.
     dual_coef : array of shape (m, n_samples)
-        β, signed as the classes.
+        β, with the sign of the class.
     intercept : array of shape (m,)
     objective, gap : array of shape (m,)
-        ½βᵀKβ − yᵀβ, and max{f : β can grow} − min{f : β can fall}, the criterion that ``tol`` bounds.
+        ½βᵀKβ − yᵀβ, and the stopping criterion max{f : β can increase} − min{f : β can decrease} ≤ ``tol``.
     n_support, n_bound : array of shape (m,)
-        How many β are not zero, and how many of them at their bound.
+        Number of nonzero β, and of those at their bound.
     training_error : array of shape (m,)
-        Fraction of the samples in error.
+        Fraction of misclassified training samples.
     loo_bound, span_estimate : array of shape (m,)
-        A bound (Joachims) and an estimate (Vapnik and Chapelle) of the fraction that would be in error if each sample
-        were left out; the estimate is NaN where all coefficients are at bounds.
+        A bound (Joachims) and an estimate (Vapnik and Chapelle) of the leave-one-out error; the estimate is NaN where
+        all coefficients are at bounds.
     n_rows : int
-        Rows of the kernel matrix that were computed for all of it, in the precision that it needed.
+        Kernel matrix rows computed for the whole path, in the precision required.
     functions : list of Function
         The machines.
     """
@@ -67,20 +67,20 @@ class SVMPath:
 
 @speaking
 def svm_path(X: Data, y: Array, C: Any, *, sample_weight: Array = None, **params: Any) -> SVMPath:
-    r"""The machines of `SVC` for two classes, over many values of C.
+    r"""The two-class machines of `SVC` over many values of C.
 
     Parameters
     ----------
     X, y
         Samples, and labels of two classes.
     C : array of numbers > 0
-        In any order; they are solved from the smallest to the largest.
+        In any order; the solver goes from the smallest to the largest.
     sample_weight : array, optional
         Multiplies C for each sample.
     **params
         ``kernel``, ``gamma``, ``degree``, ``coef0``, ``class_weight``, ``tol``, ``cache_size``, ``max_iter``, ``gram``,
-        ``n_jobs``, ``time_budget`` and ``checkpoint`` (for the whole path) of `SVC`. Those of its answers, such as
-        ``calibration``, are accepted and change nothing.
+        ``n_jobs``, ``time_budget`` and ``checkpoint`` (for the whole path) of `SVC`. Parameters that only affect
+        predictions, such as ``calibration``, are accepted and ignored.
 
     Returns
     -------
@@ -88,24 +88,25 @@ def svm_path(X: Data, y: Array, C: Any, *, sample_weight: Array = None, **params
 
     Notes
     -----
-    From β at C to C′ > C: sβ is feasible for 0 ≤ s ≤ C′/C, and the best s is yᵀβ/βᵀKβ cut to that interval.
+    The start for C′ > C is sβ with β the solution at C: it is feasible for 0 ≤ s ≤ C′/C, and the best s is yᵀβ/βᵀKβ
+    clipped to that interval.
 
     The bound of Joachims counts the samples with :math:`2 \alpha_i R^2 + \xi_i \ge 1`, where
     :math:`R^2 = \max k - \min k` over the sample, which costs one pass over the matrix. It holds for positive definite
-    kernels where some coefficient is strictly between its bounds, and is often far above the error.
+    kernels if some coefficient is strictly between its bounds, and is often far above the error.
 
     The estimate of Vapnik and Chapelle counts the support vectors with :math:`\alpha_p S_p^2 \ge y_p f(x_p)`, where
     :math:`S_p` is the distance of :math:`k(\cdot, x_p)` from the affine span of the other support vectors that are free
-    (strictly between their bounds). It is the error of leaving one out itself, as far as this moves no other sample
-    to a bound or away from it. With :math:`M = \begin{pmatrix} K & 1 \\ 1^\top & 0 \end{pmatrix}` of the free ones,
-    :math:`S_p^2 = 1 / (M^{-1})_{pp}` where p is free, and :math:`k(x_p, x_p) - v^\top M^{-1} v` with
-    :math:`v = (k(x_i, x_p), 1)` where it is at its bound.
+    (strictly between their bounds). It equals the leave-one-out error if leaving a sample out moves no other sample to
+    or from a bound. With :math:`M = \begin{pmatrix} K & 1 \\ 1^\top & 0 \end{pmatrix}` over the free ones,
+    :math:`S_p^2 = 1 / (M^{-1})_{pp}` if p is free, and :math:`k(x_p, x_p) - v^\top M^{-1} v` with
+    :math:`v = (k(x_i, x_p), 1)` if it is at its bound.
 
     References
     ----------
     Joachims, *Estimating the generalization performance of an SVM efficiently* (2000), theorem 1.
     Vapnik, Chapelle, *Bounds on error expectation for support vector machines* (2000), the span rule; Chapelle, Vapnik,
-    Bousquet, Mukherjee, *Choosing multiple parameters for support vector machines* (2002), its form by the inverse.
+    Bousquet, Mukherjee, *Choosing multiple parameters for support vector machines* (2002), the form with the inverse.
 
     Examples
     --------
@@ -126,13 +127,13 @@ def svm_path(X: Data, y: Array, C: Any, *, sample_weight: Array = None, **params
         given = getattr(model, name)
         if given != value:
             raise ValueError(
-                f"svm_path: {name} = {given!r} is not among the machines of the path; leave it at {value!r}."
+                f"svm_path: {name} = {given!r} is not supported by the path; leave it at {value!r}."
             )
     X, y = model._check_fit(X, y)
     sample = model._prepare(X)
     classes, labels = classes_of(model, y)
     if len(classes) != 2:
-        raise ValueError(f"svm_path: y holds {len(classes)} classes; the path is of two.")
+        raise ValueError(f"svm_path: y has {len(classes)} classes; the path needs exactly two.")
     weight = model._check_weight(sample_weight, X)
     weight = np.ones(len(labels)) if weight is None else weight.astype(np.float64)
     check_class_weight(model)
@@ -172,7 +173,7 @@ def svm_path(X: Data, y: Array, C: Any, *, sample_weight: Array = None, **params
 def _solve(
     model: SVC, sample: Sample, y: Array, signs: np.ndarray, weight: np.ndarray, strengths: np.ndarray
 ) -> tuple[list[BoxSolution], Segment, int]:
-    """The solutions for growing C, all samples as a segment, and how many kernel rows were computed."""
+    """The solutions for increasing C, all samples as a segment, and the number of kernel rows computed."""
     with model._threads() as workers, Context(model.time_budget, model).active() as context:
         model._begin(len(strengths), sample.X, y, weight)
         rows = KernelRows(model, sample, np.arange(len(signs)), workers, context)
@@ -211,4 +212,4 @@ def _span_estimate(segment: Segment, beta: np.ndarray, bound: np.ndarray, margin
         return segment.exact(segment.index[rows], segment.index[columns])
 
     moved = np.abs(span(block, segment.diagonal, beta, ~bound, np.ones((len(beta), 1))))
-    return float(np.mean((beta != 0) & ~(moved < margin)))  # NaN where there is no other free one: it moves without end
+    return float(np.mean((beta != 0) & ~(moved < margin)))  # NaN counts as an error: no other vector is free

@@ -1,4 +1,4 @@
-"""How well similarities rank what is relevant: mean reciprocal rank and mean average precision."""
+"""Ranking quality of similarities: mean reciprocal rank and mean average precision."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ def mean_reciprocal_rank(similarity: Any, relevant: Any = None) -> float:
     Parameters
     ----------
     similarity : array of shape (n_queries, n_candidates)
-        Larger is more similar. Candidates that are equally similar all have the last of their ranks, so that a constant
-        similarity gains nothing.
+        Larger is more similar. Tied candidates all get their worst rank, so that a constant similarity gains nothing.
     relevant : boolean array of the same shape, optional
-        By default candidate i is the one answer to query i. Queries without an answer are left out.
+        By default candidate i is the only answer to query i. Queries without an answer are ignored.
 
     Examples
     --------
@@ -34,9 +33,9 @@ def mean_reciprocal_rank(similarity: Any, relevant: Any = None) -> float:
 
 @speaking
 def mean_average_precision(similarity: Any, relevant: Any = None) -> float:
-    """The mean over queries of the average precision, that is of the precision at the rank of each relevant candidate.
+    """The mean over queries of the average precision: the mean precision at the ranks of the relevant candidates.
 
-    Parameters are those of `mean_reciprocal_rank`.
+    Parameters are as in `mean_reciprocal_rank`.
 
     Examples
     --------
@@ -44,7 +43,7 @@ def mean_average_precision(similarity: Any, relevant: Any = None) -> float:
     0.8333333333333333
     """
     ranks, relevant = _ranks("mean_average_precision", similarity, relevant)
-    among = rankdata(np.where(relevant, ranks, np.inf), method="max", axis=1)  # the rank among those that are relevant
+    among = rankdata(np.where(relevant, ranks, np.inf), method="max", axis=1)  # the rank among the relevant ones
     precision = np.where(relevant, among / ranks, 0.0)
     return float(np.mean(precision.sum(axis=1) / relevant.sum(axis=1)))
 
@@ -53,15 +52,15 @@ def _ranks(who: str, similarity: Any, relevant: Any) -> tuple[np.ndarray, np.nda
     """The ranks of the candidates and which are relevant, for the queries with an answer."""
     S = np.asarray(host(similarity), dtype=np.float64)
     if S.ndim != 2 or not S.size or np.isnan(S).any():
-        raise ValueError(f"{who}: similarity of shape {S.shape} must be (n_queries, n_candidates), without NaN.")
+        raise ValueError(f"{who}: similarity has shape {S.shape}; it must be (n_queries, n_candidates), without NaN.")
     if relevant is None:
         if S.shape[0] != S.shape[1]:
-            raise ValueError(f"{who}: similarity of shape {S.shape} is not square; say what is relevant.")
+            raise ValueError(f"{who}: similarity of shape {S.shape} is not square; pass relevant.")
         relevant = np.eye(len(S), dtype=bool)
     R = host(relevant).astype(bool)
     if R.shape != S.shape:
         raise ValueError(f"{who}: relevant has shape {R.shape}, but similarity {S.shape}; they must agree.")
     answered = R.any(axis=1)
     if not answered.any():
-        raise ValueError(f"{who}: relevant names no candidate for any query; check how it was made.")
+        raise ValueError(f"{who}: relevant marks no candidate for any query; check how it was computed.")
     return rankdata(-S[answered], method="max", axis=1), R[answered]

@@ -1,4 +1,4 @@
-"""Grid and random search by cross-validation in which the fits share kernel matrices."""
+"""Grid and random search by cross-validation with shared kernel matrices."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from ._sample import report
 
 
 class KernelSearchCV(GridSearchCV):
-    r"""Search over parameters by cross-validation that computes each kernel matrix once.
+    r"""Parameter search by cross-validation that computes each kernel matrix once.
 
-    A drop-in for scikit-learn's `GridSearchCV` and `RandomizedSearchCV`, with the same splits, training data, kernel
-    parameters and results. It computes the matrix of a kernel once for all folds and all values of the other
+    A drop-in replacement for scikit-learn's `GridSearchCV` and `RandomizedSearchCV`, with the same splits, training
+    data, kernel parameters and results. It computes each kernel matrix once for all folds and all values of the other
     parameters (C, epsilon, nu, alpha, class_weight, …). For radial kernels with one lengthscale it computes squared
     distances once for all bandwidths.
 
@@ -43,16 +43,16 @@ class KernelSearchCV(GridSearchCV):
     estimator : estimator
         Any estimator. Work is shared for the kernel methods of this library.
     param_grid : dict or list of dict
-        Values of each parameter; with `n_iter` also distributions with a method ``rvs``. Parameters of a Kernel have
+        Values of each parameter, or, with `n_iter`, distributions with a method ``rvs``. Parameters of a Kernel have
         nested names, such as ``kernel__lengthscale``.
     scoring : str, callable, list, tuple, dict or None
-        As in `GridSearchCV`. A plain function of (estimator, X, y) may look at X, so it gets the samples themselves and
-        nothing is shared; scorers from ``make_scorer`` share.
+        As in `GridSearchCV`. A plain function of (estimator, X, y) may use X, so it gets the samples themselves and
+        no matrix is shared; scorers from ``make_scorer`` allow sharing.
     cv : int, splitter or iterable of splits
     n_iter : int, optional
-        Try this many settings, drawn at random, instead of all.
+        Number of settings to draw at random. None tries all.
     refit : bool, str or callable
-        Whether, or by which score, to fit the best setting on all samples.
+        Whether, or by which score, to refit the best setting on all samples.
     n_jobs : int, optional
         Threads; None means 1.
     random_state : int, RandomState or None
@@ -61,28 +61,27 @@ class KernelSearchCV(GridSearchCV):
         Score of a fit that fails.
     return_train_score : bool
     memory : int
-        Bytes for squared distances, kernel matrices and their blocks. If that is too little, each fit computes its own
-        matrix.
+        Bytes for squared distances, kernel matrices and their blocks. If too small, each fit computes its own matrix.
     time_budget : float > 0, optional
-        Seconds for the fits of all folds. Fits that do not start in time get the score NaN, and a warning reports how
-        many; the best setting is one that was tried in all folds. The final fit to all samples comes on top. Fits of
-        other libraries that have started run to their end.
+        Time limit in seconds for the fits of all folds. Fits that do not start in time score NaN, and a warning reports
+        how many; the best setting is among those tried in all folds. The final fit to all samples is not included.
+        Fits of other libraries are not interrupted once started.
     checkpoint : path, optional
         A file for finished fits. A new search on the same samples, with the same estimator, settings and splits,
-        resumes from it; the file of a different search is refused, with what differs. Splitters and `random_state` need
-        a seed to be the same. If the file can no longer be written, the search warns and goes on.
+        resumes from it; the file of a different search is rejected, with the difference. Fixed seeds in the splitter
+        and `random_state` make searches the same. If writing fails later, the search warns and continues.
     max_samples : int >= 2, optional
-        If there are more samples, try the settings on so many of them, drawn at random, stratified by class for
-        classifiers. The best is fitted to all samples. The cost of fits grows with the square or the cube of their
-        size, while the order of settings changes little.
+        If there are more samples, the settings are tried on a random subset of this size, stratified by class for
+        classifiers. The best is fitted to all samples. The cost of a fit grows with the square or the cube of the
+        sample size, while the ranking of settings changes little.
 
     Attributes
     ----------
     cv_results_, best_estimator_, best_score_, best_params_, best_index_, scorer_, n_splits_, refit_time_, multimetric_
         As in `GridSearchCV`.
     sharing_ : dict
-        ``fits``: how many used blocks of shared matrices; ``matrices`` and ``distances``: how many were computed for
-        them; ``plain``: how many fits computed their own matrix, by reason. Fits from a checkpoint do not count.
+        ``fits``: number of fits on blocks of shared matrices; ``matrices`` and ``distances``: numbers computed for
+        them; ``plain``: number of fits that computed their own matrix, by reason. Fits from a checkpoint do not count.
 
     Notes
     -----
@@ -90,19 +89,18 @@ class KernelSearchCV(GridSearchCV):
     the training part of each fold, as in plain cross-validation. Folds with different values have different matrices,
     each shared by the settings of the other parameters. A fit computes its own matrix, with the reason in `sharing_`,
     if the estimator has no precomputed form, if its `gram` is not "auto" or "dense", if a free part needs the samples
-    (``free=1``), if the scoring is a function, if the data are on a device, if the whole sample is refused, or if
+    (``free=1``), if the scoring is a function, if the data are on a device, if the whole sample is rejected, or if
     memory is short.
 
-    *Equality.* A kernel is a function of two samples, so blocks of the matrix of all samples are the matrices of the
-    folds. Solutions agree up to rounding or, for iterative methods, up to their ``tol``.
+    *Equality.* A kernel is a function of two samples, so the matrices of the folds are blocks of the matrix of all
+    samples. Solutions agree up to rounding or, for iterative methods, up to their ``tol``.
 
     *Cost.* One matrix per kernel, O(n²d), or O(n²) from known distances, besides the fits. Settings of `SVC` that
-    differ only in C are solved together for each fold: all pairs of classes from the smallest C to the largest, each
-    started from the solution before it, in double precision (`mercer.solvers.fit.many`), for pairs of classes with up
-    to 2,048 samples.
+    differ only in C are solved together for each fold: all pairs of classes from the smallest C to the largest, with
+    warm starts, in double precision (`mercer.solvers.fit.many`), for pairs of classes with up to 2,048 samples.
 
-    *Ending early.* Ctrl-C ends the whole search, not only the running fit. With ``refit=False`` the search keeps the
-    scores of the finished fits; otherwise the object is as it was before `fit`. The checkpoint has the finished fits.
+    *Early stopping.* Ctrl-C ends the whole search, not only the running fit. With ``refit=False`` the search keeps the
+    scores of the finished fits; otherwise `fit` leaves the object unchanged. The checkpoint has the finished fits.
 
     References
     ----------
@@ -204,7 +202,7 @@ class KernelSearchCV(GridSearchCV):
         cells = work.finish(context)
         out = [cells.get(cell) or work.missing(cells) for cell in work.cells]
         if not out:
-            raise ValueError(f"{where(self)}: there is nothing to try: no settings, or no splits.")
+            raise ValueError(f"{where(self)}: there are no settings or no splits to try.")
         _warn_or_raise_about_fit_failures(out, self.error_score)
         if callable(self.scoring):
             _insert_error_scores(out, self.error_score)
@@ -226,14 +224,14 @@ class KernelSearchCV(GridSearchCV):
         return self
 
     def _drawn(self, X: Data, y: Array, routed: Any) -> Bunch:
-        """The samples on which settings are tried, their targets and their parameters of the fit."""
+        """The samples on which settings are tried, with their targets and fit parameters."""
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         if self.max_samples is not None:
             check_number(self, "max_samples", self.max_samples, at_least=2, integer=True)
         if self.max_samples is None or n <= self.max_samples:
             return Bunch(X=X, y=y, routed=routed)
         if not (self.cv is None or isinstance(self.cv, Integral) or hasattr(self.cv, "split")):
-            raise ValueError(f"{where(self)}: cv names places in all samples; with max_samples, give a splitter.")
+            raise ValueError(f"{where(self)}: cv lists indices of all samples; with max_samples, pass a splitter.")
         labels = np.asarray(host(y)) if is_classifier(self.estimator) and np.ndim(y) == 1 else None
         part = drawn(n, self.max_samples, check_random_state(self.random_state).permutation(n), labels)
 
@@ -247,7 +245,7 @@ class KernelSearchCV(GridSearchCV):
         return Bunch(X=of_X, y=of_y, routed=own)
 
     def _fit_plainly(self, X: Data, y: Array, params: dict[str, Any]) -> Self:
-        """scikit-learn's own search, which routes metadata."""
+        """Use scikit-learn's own search, which routes metadata."""
         for name in ("time_budget", "checkpoint", "max_samples"):
             if getattr(self, name) is not None:
                 raise ValueError(
@@ -260,12 +258,12 @@ class KernelSearchCV(GridSearchCV):
         return self
 
     def _report_late(self, work: Work, cells: dict[Cell, Any], context: Context) -> None:
-        """Warn of fits that there was no time for; raise if no setting was tried in all folds."""
+        """Warn about fits that did not start in time; raise if no setting was tried in all folds."""
         reason, advice = f"the time budget of {self.time_budget or 0:g} s was spent", "Raise time_budget"
         if context.stopped:
             reason, advice = str(Status.STOPPED), "Let the callback stop later"
         message = f"{where(self)}: {reason} before"
-        remedy = advice + (", or search again to go on from the checkpoint." if self.checkpoint else ".")
+        remedy = advice + (", or search again to resume from the checkpoint." if self.checkpoint else ".")
         counts = Counter(candidate for candidate, _ in cells)
         if self.refit and len(work.splits) not in counts.values():
             raise TimeoutError(f"{message} any setting was tried in all folds. {remedy}")
@@ -273,7 +271,7 @@ class KernelSearchCV(GridSearchCV):
         warnings.warn(f"{message} {late} of {len(work.cells)} fits, whose score is NaN. {remedy}", stacklevel=3)
 
     def _keep(self, X: Data, y: Array, params: dict[str, Any], results: Any, metric: Any, best: int | None) -> None:
-        """Refit the best setting, and store what was found."""
+        """Refit the best setting, and store the results."""
         if self.refit:
             model = clone(self.estimator).set_params(**clone(results["params"][best], safe=False))
             started = perf_counter()

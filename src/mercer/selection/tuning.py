@@ -1,4 +1,4 @@
-"""All continuous parameters of a kernel and the strength of its method, by the gradient of a criterion."""
+"""Tuning of continuous kernel parameters and of the regularisation by the gradient of a criterion."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..solvers.hyper import Objective
 from ..types import Array, Data, EstimatorLike, RandomState
 from ._descent import Coordinates, Search
 
-STATIONARY = 1e-3  # derivatives below this are small enough where steps gain nothing more
+STATIONARY = 1e-3  # derivatives below this count as zero if no step improves the criterion
 
 
 class KernelTuner(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
@@ -31,21 +31,21 @@ class KernelTuner(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
               \sum_{ij} \frac{\partial T}{\partial K_{ij}} \frac{\partial k_\theta(x_i, x_j)}{\partial \theta}
 
     It tunes the parameters of every part of a composite kernel: the lengthscale of each feature, the weights of a sum,
-    the period of one factor. Their number hardly matters, since all derivatives together cost about as much as the
-    criterion; a grid would need one axis for each.
+    the period of a factor. Their number hardly matters, since all derivatives together cost about as much as the
+    criterion, whereas a grid needs one axis for each.
 
     Parameters
     ----------
     estimator : KernelRidge, LeastSquaresSVC or SVC
-        With an exact kernel matrix. The search starts from its parameters.
+        Must use an exact kernel matrix. The search starts from its parameters.
     criterion : str
         For ridge regression and least-squares machines
 
         =====================  ===================================================================================
-        "loo"                  the mean squared error of leaving each sample out ("auto")
-        "gcv"                  generalised cross-validation, the same with the mean leverage
+        "loo"                  the mean squared leave-one-out error ("auto")
+        "gcv"                  generalised cross-validation, "loo" with the mean leverage
         "marginal_likelihood"  of the Gaussian process with covariance k and noise variance alpha; the sharpest
-                               criterion where that model is right
+                               criterion if that model is correct
         =====================  ===================================================================================
 
         and for `SVC`, summed over its pairs of classes (or classes against the rest)
@@ -53,27 +53,27 @@ class KernelTuner(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         =====================  ===================================================================================
         "span"                 the fraction of leave-one-out errors, estimated by the span of the support vectors and
                                smoothed ("auto")
-        "radius_margin"        proportional to a bound of it, from the radius of the data and the margin; smoother,
+        "radius_margin"        proportional to a bound on it, from the radius of the data and the margin; smoother,
                                less tight, and only with an offset
         =====================  ===================================================================================
     parameters : list of str, optional
-        Which to tune, by their names in `best_estimator_`: "alpha" or "C", "kernel__lengthscale",
-        "kernel__0__kernel__lengthscale". None: alpha or C, and every parameter that the kernel has a derivative for.
+        Parameters to tune, by their names in `best_estimator_`: "alpha" or "C", "kernel__lengthscale",
+        "kernel__0__kernel__lengthscale". None: alpha or C, and every kernel parameter with a derivative.
     bounds : dict, optional
-        (low, high) of some parameters. Others stay within a factor of 10⁵ of their start, if that is positive.
+        (low, high) for some parameters. Others stay within a factor of 10⁵ of their start, if it is positive.
     n_init : int >= 1
-        Searches: the first from the given start, the others from starts drawn within a factor of 10 of it. Criteria
-        have several minima, and more searches find better ones.
+        Number of searches: the first from the given start, the others from random starts within a factor of 10 of it.
+        Criteria have several minima, and more searches find better ones.
     max_iter : int >= 1, optional
-        Iterations of each search at most; None for 200.
+        Maximum number of iterations of each search; None means 200.
     tol : float > 0
-        The search ends where no derivative in the logarithm of a parameter is larger: of the logarithm of the
-        criterion, or of the log marginal likelihood.
+        A search converges when no derivative with respect to the logarithm of a parameter is larger, of the logarithm
+        of the criterion or of the log marginal likelihood.
     random_state : int, RandomState, Generator or None
-        For the drawn starts.
+        For the random starts.
     time_budget : float > 0, optional
-        Seconds after which the search takes the best parameters so far, with a warning; Ctrl-C does the same. The last
-        fit comes on top.
+        Time limit in seconds. When it expires, or on Ctrl-C, the best parameters so far are used, with a warning. The
+        final fit is not included.
 
     Attributes
     ----------
@@ -84,46 +84,45 @@ class KernelTuner(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     best_score_ : float
         The log marginal likelihood, or minus the value of the criterion.
     criterion_ : str
-        Which "auto" chose.
+        The criterion, with "auto" resolved.
     bounds_ : dict
-        (low, high) of each parameter.
+        (low, high) for each parameter.
     history_ : list of arrays
         The score after each iteration of each search.
     converged_ : bool
-        Whether `best_params_` are a stationary point: `slope_` is at most `tol`, or 10⁻³ if no step improves the
-        criterion. It is False in a corner of the criterion.
+        Whether `best_params_` is a stationary point: `slope_` is at most `tol`, or 10⁻³ if no step improves the
+        criterion. It is False at a kink of the criterion.
     slope_ : float
-        The largest remaining derivative, of those that do not point out of the bounds.
+        The largest remaining derivative, ignoring those that point out of the bounds.
     message_ : str
         Why the best search ended.
     n_iter_, n_evaluations_ : int
-        Iterations of all searches, and evaluations of the criterion.
+        Total numbers of iterations and of criterion evaluations.
 
     See Also
     --------
-    KernelSearchCV : any score and any parameter, on a grid.
-    KernelRidgeCV : alpha and a list of kernels by closed forms, any representation.
+    KernelSearchCV : Any score and any parameter, on a grid.
+    KernelRidgeCV : alpha and a list of kernels by closed forms, with any representation.
 
     Notes
     -----
     L-BFGS-B minimises the logarithm of the criterion over the logarithms of the positive parameters (arrays with
-    entries of other signs are used as they are), so that the units of targets and inputs do not matter. It finds a
-    local minimum. Each evaluation costs O(n³) and a few n × n matrices; d lengthscales add O(n²d) and no matrix. For
-    `SVC` an evaluation is a fit, started from the last one, and O(m³) for the m support vectors strictly between their
-    bounds.
+    entries of other signs are not transformed), so that the units of targets and inputs do not matter. It finds a
+    local minimum. Each evaluation costs O(n³) and a few (n, n) matrices; d lengthscales add O(n²d) and no matrix. For
+    `SVC` an evaluation is a fit with a warm start, plus O(m³) for the m support vectors strictly between their bounds.
 
-    Redundant parameters are harmless: by leave-one-out ``scale * k`` with alpha depends only on scale/alpha, so the
-    search fixes their ratio and not each of them.
+    Redundant parameters are harmless: with "loo", ``scale * k`` and alpha matter only through scale/alpha, so the
+    search determines their ratio but not each of them.
 
-    The span estimate is continuous but has corners, where a sample becomes a support vector or stops being one. A
-    search that ends in a corner has `converged_` False. The hinge has many corners, so a second search starts from the
+    The span estimate is continuous but has kinks, where a sample becomes a support vector or stops being one. A
+    search that ends at a kink has `converged_` False. The hinge has many kinks, so a second search starts from the
     minimum for the squared hinge, which is smoother; tuning ``SVC(loss="squared_hinge")`` is the safer choice. The
     radius–margin bound is that of Chung et al. for the hinge and the classical one for the squared hinge. It is about 1
-    at a lengthscale of zero, where each sample is similar only to itself; if there is no better value nearby, the
-    search ends there, with a warning. `sample_weight` and `class_weight` weight the errors.
+    at a lengthscale of zero, where each sample is similar only to itself; without a better value nearby, the search
+    ends there, with a warning. `sample_weight` and `class_weight` weight the errors.
 
-    If a row occurs twice, leaving one out leaves the other, and the error is too low: remove repeated rows, or use the
-    marginal likelihood.
+    If a row occurs twice, leaving one out leaves the other, and the leave-one-out error is too low: remove repeated
+    rows, or use the marginal likelihood.
 
     The score of the tuned parameters is optimistic; ``cross_val_score(KernelTuner(…), X, y)`` is not.
 
@@ -173,7 +172,7 @@ class KernelTuner(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self.time_budget = time_budget
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take a state of an earlier version too, which did not count the first search and wrote "loo" in full."""
+        """Also accept earlier versions, which had n_restarts = n_init − 1 and spelt "loo" as "leave_one_out"."""
         state = dict(state)
         if "n_restarts" in state:
             state["n_init"] = 1 + state.pop("n_restarts")
@@ -184,7 +183,7 @@ class KernelTuner(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     @kept
     @with_callbacks
     def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
-        """Tune, and fit the estimator with what was found to samples X and targets y."""
+        """Tune the parameters on samples X and targets y, and refit the estimator with the best."""
         check_number(self, "n_init", self.n_init, at_least=1, integer=True)
         check_number(self, "max_iter", self.max_iter, at_least=1, integer=True, besides=(None,))
         check_number(self, "tol", self.tol, above=0)
@@ -208,7 +207,7 @@ class KernelTuner(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         names = getattr(self.estimator, "criteria", ())
         if not names:
             raise TypeError(
-                f"{where(self)}: estimator = {self.estimator!r} has no criterion with a gradient; give a KernelRidge, "
+                f"{where(self)}: estimator = {self.estimator!r} has no criterion with a gradient; pass a KernelRidge, "
                 "LeastSquaresSVC or SVC, or use KernelSearchCV."
             )
         check_choice(self, "criterion", self.criterion, ("auto", *names))
@@ -228,8 +227,8 @@ class KernelTuner(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if search.flat:
             warnings.warn(
                 f"{where(self)}: the search ended where no parameter changes the criterion, at {self.best_params_}: "
-                "under this kernel no two samples are similar, or all are, or any kernel fits the targets. Start from "
-                "a lengthscale of the size of distances (lengthscale='median'), or use another criterion.",
+                "with this kernel no two samples are similar, or all are, or any kernel fits the targets. Start from a "
+                "lengthscale comparable to the distances (lengthscale='median'), or use another criterion.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -241,35 +240,35 @@ class KernelTuner(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                 stacklevel=3,
             )
 
-    # ---- what the estimator answers
+    # ---- methods of the best estimator
 
     @inner_has("predict", "best_estimator_")
     def predict(self, X: Data, **params: Any) -> Any:
-        """Of `best_estimator_`."""
+        """Predictions of `best_estimator_`."""
         check_is_fitted(self)
         return self.best_estimator_.predict(X, **params)
 
-    predict_proba = delegated("predict_proba", "Of `best_estimator_`.", "best_estimator_")
-    decision_function = delegated("decision_function", "Of `best_estimator_`.", "best_estimator_")
+    predict_proba = delegated("predict_proba", "Class probabilities of `best_estimator_`.", "best_estimator_")
+    decision_function = delegated("decision_function", "Decision values of `best_estimator_`.", "best_estimator_")
 
     def score(self, X: Data, y: Array, sample_weight: Array = None) -> float:
-        """Of `best_estimator_`: R², or the accuracy."""
+        """The score of `best_estimator_`: R² or accuracy."""
         check_is_fitted(self)
         return float(self.best_estimator_.score(X, y, sample_weight))
 
     @property
     def classes_(self) -> Any:
-        """The labels."""
+        """The class labels."""
         return self._of_best("classes_")
 
     @property
     def n_features_in_(self) -> int:
-        """Columns of X in `fit`."""
+        """Number of columns of X in `fit`."""
         return self._of_best("n_features_in_")
 
     @property
     def feature_names_in_(self) -> Any:
-        """Names of the columns of X in `fit`, where it has any."""
+        """Column names of X in `fit`, if any."""
         return self._of_best("feature_names_in_")
 
     def _of_best(self, name: str) -> Any:

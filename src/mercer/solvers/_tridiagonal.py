@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from .._jit import njit
+from .._threads import run, slices
 from ..types import Array
 
-BLOCK = 64  # vectors that are swept together: their running values stay in registers and the first cache
+BLOCK = 32  # vectors that are swept together: a copy of them stays in the second cache
+SHARED = 1 << 22  # entries times strengths from which threads share the vectors
 SMALL = 1 << 14  # entries of V up to which NumPy is done before compiled code would be loaded
 
 
@@ -26,7 +28,10 @@ def swept(V: np.ndarray, lower: np.ndarray) -> np.ndarray:
 def quadratic(V: np.ndarray, lower: np.ndarray, pivots: np.ndarray) -> np.ndarray:
     """vᵀ(T + αI)⁻¹v, of shape (columns of V, A), for factors in the rows of `lower` and `pivots`."""
     if V.size > SMALL:
-        return np.asarray(_quadratic(V, lower, pivots))
+        out = np.empty((V.shape[1], len(pivots)), V.dtype)
+        parts = slices(len(out), len(out) if V.size * len(pivots) < SHARED else max(BLOCK, len(out) // 8))
+        run(parts, lambda part: _quadratic(V[:, part], lower, pivots, out[part]))
+        return out
     x = np.repeat(V[0][:, None], len(pivots), axis=1)
     total = x * x / pivots[:, 0]
     for j in range(1, len(V)):
@@ -46,22 +51,23 @@ def _swept(V: Array, lower: Array) -> Any:
 
 
 @njit
-def _quadratic(V: Array, lower: Array, pivots: Any) -> Any:
+def _quadratic(V: Array, lower: Array, pivots: Any, out: Array) -> None:
     r, m = V.shape
-    A = pivots.shape[0]
-    out = np.empty((m, A), V.dtype)
+    held = np.zeros((r, BLOCK), V.dtype)
     x, total = np.empty(BLOCK, V.dtype), np.empty(BLOCK, V.dtype)
     for first in range(0, m, BLOCK):
         width = min(BLOCK, m - first)
-        for a in range(A):
+        for j in range(r):
             for i in range(width):
-                x[i] = V[0, first + i]
+                held[j, i] = V[j, first + i]
+        for a in range(pivots.shape[0]):
+            for i in range(BLOCK):
+                x[i] = held[0, i]
                 total[i] = x[i] * x[i] / pivots[a, 0]
             for j in range(1, r):
                 factor, inverse = lower[a, j - 1], 1 / pivots[a, j]
-                for i in range(width):
-                    x[i] = V[j, first + i] - factor * x[i]
+                for i in range(BLOCK):
+                    x[i] = held[j, i] - factor * x[i]
                     total[i] += x[i] * x[i] * inverse
             for i in range(width):
                 out[first + i, a] = total[i]
-    return out

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from .._array import eps, is_numpy, namespace
+from .._array import eps, host, is_numpy, namespace
 from .._errors import fitting_memory
 from .._units import power_of_two
 from ..types import Array
@@ -31,6 +31,13 @@ class Diagonal:
 
     def __init__(self, values: Array):
         self.values = values
+        self.rank = int(values.shape[0])
+
+    @cached_property
+    def extremes(self) -> tuple[float, float]:
+        """The smallest and the largest eigenvalue; zeros where there is none."""
+        values = host(self.values)
+        return float(values.min(initial=np.inf if self.rank else 0.0)), float(values.max(initial=0.0))
 
     def holds(self, alpha: float) -> bool:
         """Whether T + αI can be inverted without eigenvalues."""
@@ -61,11 +68,22 @@ class Tridiagonal:
 
     def __init__(self, diagonal: np.ndarray, below: np.ndarray, rounding: float):
         self.diagonal, self.below, self.rounding = diagonal, below, rounding
+        self.rank = len(diagonal)
 
     @cached_property
     def values(self) -> np.ndarray:
         """The eigenvalues; those that rounding has made negative are zero."""
         return _cleaned(linalg.eigvalsh_tridiagonal(self.diagonal, self.below, check_finite=False), self.rounding)
+
+    @cached_property
+    def extremes(self) -> tuple[float, float]:
+        """The smallest and the largest of `values`, by bisection."""
+        ends = [
+            linalg.eigvalsh_tridiagonal(self.diagonal, self.below, select="i", select_range=(k, k), check_finite=False)
+            for k in (0, self.rank - 1)
+        ]
+        low, high = _cleaned(np.concatenate(ends), self.rounding).tolist()
+        return low, high
 
     def lift(self, basis: np.ndarray) -> np.ndarray:
         """As in `Diagonal`."""
@@ -73,7 +91,7 @@ class Tridiagonal:
 
     def holds(self, alpha: float) -> bool:
         """Whether T + αI is positive definite beyond rounding, so that LDLᵀ needs no pivots."""
-        return float(self.values[0]) + alpha > self.rounding
+        return self.extremes[0] + alpha > self.rounding
 
     def _check_width(self, V: np.ndarray) -> None:
         """Compiled code takes it for granted."""
@@ -123,7 +141,7 @@ def of_matrix(M: Array, size: float) -> tuple[Diagonal | Tridiagonal, Any]:
 
 def _of_matrix(M: Array, size: float) -> tuple[Diagonal | Tridiagonal, Any]:
     xp, n = namespace(M), int(M.shape[0])
-    rounding = 50 * n * eps(M) * max(size, float(xp.max(xp.abs(M))))
+    rounding = 50 * n * eps(M) * max(size, float(xp.max(M)), -float(xp.min(M)))
     if not is_numpy(xp) or n == 1:
         values, V = xp.linalg.eigh(M)
         return Diagonal(_cleaned(values, rounding)), V
@@ -137,13 +155,10 @@ def _cleaned(values: Array, rounding: float) -> Any:
 
 
 def _tridiagonalised(M: np.ndarray, rounding: float) -> tuple[Tridiagonal, np.ndarray]:
-    sytrd, orgqr = linalg.get_lapack_funcs(("sytrd", "orgqr"), (M,))
-    n, work = len(M), 32 * len(M)
+    sytrd, orghr = linalg.get_lapack_funcs(("sytrd", "orghr"), (M,))
+    work = 32 * len(M)
     packed, diagonal, below, tau, _ = sytrd(np.array(M.T, order="F"), lower=1, lwork=work, overwrite_a=1)
-    packed = np.asfortranarray(packed[1:, :-1])  # the reflections; they leave the first coordinate alone
-    V = np.zeros((n, n), dtype=M.dtype, order="F")
-    V[0, 0] = 1.0
-    V[1:, 1:] = orgqr(packed, tau, lwork=work, overwrite_a=1)[0]
+    V, _ = orghr(packed, tau, lwork=work, overwrite_a=1)  # the reflections are those of a Hessenberg reduction
     return Tridiagonal(diagonal, below, rounding), V
 
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 from sklearn.base import BaseEstimator
 
 from .._errors import check_choice, check_number, defaults, fitting_memory, is_one_of, where
+from .._threads import blas_for
 from ..gram import Operator
 from .solution import Solution
 
@@ -81,7 +82,7 @@ class Solver(BaseEstimator, Generic[P, S]):
         if not self.suits(problem):
             raise self.refusal(problem)
         operator = problem.operator
-        with fitting_memory(self, operator.n, operator.n, operator.dtype):
+        with fitting_memory(self, operator.n, operator.n, operator.dtype), blas_for(operator.n):
             return self._solve(problem, start)
 
     def _solve(self, problem: P, start: S | None) -> S:

@@ -64,11 +64,15 @@ class Spectral(Generic[M]):
         thin = "factor" in gram.provides
         self._core, V = of_factor(design.factor()) if thin else of_matrix(design.matrix(), self._size)
         self._basis = design.embed(V)
-        self.values = self._core.values
-        r = int(self.values.shape[0])
+        r = self._core.rank
         self.full = r == design.n - design.p
         # dimensions of eigenvalue zero beside these; a sample of weight zero brings one that does not count
         self.rest = design.n - design.p - r - (design.n - design.effective)
+
+    @property
+    def values(self) -> Any:
+        """The eigenvalues of M, without those that are zero by the rank of the factor."""
+        return self._core.values
 
     @cached_property
     def vectors(self) -> Any:
@@ -79,26 +83,27 @@ class Spectral(Generic[M]):
 
     def _strengths(self, alphas: Array) -> Any:
         lowest = float(np.min(host(alphas)))
-        values = host(self.values)
-        if values.min(initial=0.0) + lowest < 0:
+        least, largest = self._core.extremes
+        if least + lowest < 0:
             raise IndefiniteError(
                 f"alpha = {lowest:g}: the kernel matrix is not positive definite on these data (smallest eigenvalue "
-                f"{values.min():.2g}), so that there is no minimum; use a larger alpha or a positive definite kernel."
+                f"{least:.2g}), so that there is no minimum; use a larger alpha or a positive definite kernel."
             )
-        floor = self.design.n * eps(self.values) * max(self._size, values.max(initial=0.0))
-        regular = self.full and values.min() > floor
+        floor = self.design.n * eps(self._basis) * max(self._size, largest)
+        regular = self.full and least > floor
         if lowest < 0 or (lowest == 0 and not regular):
             raise ValueError(
                 f"alpha = {lowest:g}: the matrix is singular, so that every leverage hᵢᵢ may be 1 and nothing is left "
                 "to predict a sample from the others; use alpha > 0."
             )
-        limit, most = np.finfo(values.dtype), max(float(np.max(host(alphas))), lowest)
+        dtype = host(self._basis[:1, :1]).dtype
+        limit, most = np.finfo(dtype), max(float(np.max(host(alphas))), lowest)
         if 0 < lowest < self.design.n * limit.tiny or most > limit.max / self.design.n:
             raise ValueError(
-                f"alpha = {lowest if lowest < 1 else most:g}: its reciprocal, or a multiple, is no {values.dtype} "
+                f"alpha = {lowest if lowest < 1 else most:g}: its reciprocal, or a multiple, is no {dtype} "
                 "number; scale the kernel, and alpha with it."
             )
-        return like(alphas, self.values)
+        return like(alphas, self._basis)
 
     def _at(self, alphas: Array) -> tuple[Diagonal | Tridiagonal, Any]:
         """T and V for these strengths: by eigenvalues where one is as small as the rounding in T."""
@@ -120,7 +125,7 @@ class Spectral(Generic[M]):
         """What the free part and the basis leave of each sample; 0 for rounding."""
         xp = namespace(self._basis)
         left = self._room() - xp.sum(self._basis**2, axis=1)
-        return xp.where(left > ROUNDING * eps(self.values), left, xp.zeros_like(left))
+        return xp.where(left > ROUNDING * eps(self._basis), left, xp.zeros_like(left))
 
     def _resolved(self, V: Array, alphas: Array, everywhere: bool = True) -> Any:
         """GV, or its part within the basis, of shape (n, t, A), for strengths (A,), or (t, 1): one a column."""
@@ -309,7 +314,7 @@ class Spectral(Generic[M]):
         """The samples without which the free functions are not determined."""
         room = host(self._room())
         used = np.ones(len(room), bool) if self.design.weight is None else host(self.design.weight) > 0
-        return np.flatnonzero(used & (room <= DETERMINED * eps(self.values)))
+        return np.flatnonzero(used & (room <= DETERMINED * eps(self._basis)))
 
     def refuse_determined(self) -> None:
         """Raise where a fit without one of the samples does not exist."""
@@ -327,7 +332,7 @@ class Spectral(Generic[M]):
         """
         alphas = self._strengths(alphas)
         scaled = self._resolved(self.design.scaled(b), alphas)
-        n, r = self.design.n, int(self.values.shape[0])
+        n, r = self.design.n, self._core.rank
         for train, test in splits:
             train, test = host(train), host(test)
             out = np.setdiff1d(np.arange(n), train)

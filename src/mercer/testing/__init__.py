@@ -1,4 +1,4 @@
-"""The laws that every kernel, Gram operator and loss obeys, as functions to call on one's own."""
+"""Tests of the laws that every kernel, Gram operator and loss must obey, for use on your own."""
 
 from ._arrays import move
 from ._grams import check_gram

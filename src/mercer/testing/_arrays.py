@@ -1,4 +1,4 @@
-"""Collections in other array libraries, and numbers that must agree."""
+"""Conversion of collections to other array libraries, and comparison of arrays."""
 
 from __future__ import annotations
 

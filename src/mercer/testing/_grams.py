@@ -1,4 +1,4 @@
-"""The laws of a representation of the Gram matrix."""
+"""Laws that a representation of the Gram matrix must satisfy."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def check_gram(
 ) -> None:
     """Assert the laws of a representation of the Gram matrix on a sample.
 
-    All operations of the Gram agree with the matrix K̂ that it stands for: products, diagonal, blocks, factor, and for
-    new points `cross` and `expansion`. K̂ is symmetric, positive semi-definite for a PD kernel, misses the trace that it
-    reports, and is the kernel's matrix where no factor stands for it. It pickles. The same for its centred version.
+    All operations of the Gram agree with the matrix K̂ that it represents: products, diagonal, blocks, factor, and for
+    new points `cross` and `expansion`. K̂ is symmetric, positive semi-definite for a PD kernel, and equals the kernel
+    matrix unless it has a factor; its trace error is as reported. It pickles. All this also holds once centred.
 
     Parameters
     ----------
@@ -34,11 +34,11 @@ def check_gram(
     kernel : Kernel, optional
         Gaussian by default.
     X : collection, optional
-        At least six members; drawn from the kernel's domain otherwise.
+        At least six members; by default, drawn from the kernel's domain.
     namespaces : sequence of array namespaces
-        Further array libraries on which to assert the same, in float32 and float64.
+        Further array libraries to test, in float32 and float64.
     seed : int
-        Of the sample and of the representation's random choices.
+        Seed of the sample and of the representation's random choices.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def _check_gram_on(representation: Representation, kernel: Kernel, X: Data, X_ne
 
 
 def _check_operator(representation: Representation, gram: Gram, X_new: Data, tol: float) -> np.ndarray:
-    """Assert that all operations belong to one matrix, and return it."""
+    """Assert that all operations agree with one matrix, and return it."""
     domain, n = gram.kernel.domain, gram.n
     rng = np.random.default_rng(0)
     K = host(gram.dense()).astype(float)

@@ -1,4 +1,4 @@
-"""The laws of a kernel."""
+"""Laws that a kernel must satisfy."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def check_kernel(kernel: Kernel, X: Data = None, *, namespaces: Any = (), seed: 
     ----------
     kernel : Kernel
     X : collection, optional
-        At least four distinct members; drawn from the kernel's domain otherwise.
+        At least four distinct members; by default, drawn from the kernel's domain.
     namespaces : sequence of array namespaces
-        Further array libraries on which to compare with NumPy, in float32 and float64.
+        Further array libraries to compare with NumPy, in float32 and float64.
     seed : int
-        Of the sample.
+        Seed of the sample.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def check_kernel(kernel: Kernel, X: Data = None, *, namespaces: Any = (), seed: 
     else:
         Y, rows = domain.take(X, slice(n // 2, n)), slice(0, n // 2 + 1)
 
-    # the matrix, its diagonal, its blocks and its single values are one function
+    # the matrix, its diagonal, its blocks and its single values agree
     K = kernel(X)
     assert K.shape == (n, n), f"{kernel!r}: k(X) has shape {K.shape}"
     close(K, host(K).T, 1e-12, "symmetry", kernel)
@@ -75,7 +75,7 @@ def check_kernel(kernel: Kernel, X: Data = None, *, namespaces: Any = (), seed: 
 
 
 def _check_types(kernel: Kernel, X: Data, Y: Data, K: Array, namespaces: Any) -> None:
-    """float32, CSR and other array libraries give the same numbers, in their own type."""
+    """float32, CSR and other array libraries give the same values, in their own type."""
     domain = kernel.domain
     if domain.vectors:
         single = kernel(host(X).astype("float32"))
@@ -86,7 +86,7 @@ def _check_types(kernel: Kernel, X: Data, Y: Data, K: Array, namespaces: Any) ->
         held.take(places).fill(filled, places, held, 0, len(held))
         close(filled[:, 2:], host(K)[:2, 2:], 2e-4, "rows filled in float32", kernel)
         assert kernel.diag(host(X).astype("float32")).dtype == np.float32, f"{kernel!r}: diag of float32"
-        numpy_scalar = {float: np.float64, int: np.int64}  # which, unlike Python's numbers, have a type to impose
+        numpy_scalar = {float: np.float64, int: np.int64}  # unlike Python's numbers, these can change the dtype
         values = {name: numpy_scalar[type(v)](v) for name, v in kernel.get_params().items() if type(v) in numpy_scalar}
         typed = clone(kernel).set_params(**values)(host(X).astype("float32"))
         assert typed.dtype == np.float32, f"{kernel!r}: float32 input gave {typed.dtype} with NumPy scalars"
@@ -137,7 +137,7 @@ def _check_abilities(kernel: Kernel, X: Data, rng: np.random.Generator) -> None:
         gradients = kernel.gradient_theta(X)
         for name, G in gradients.items():
             value = kernel.get_params()[name]
-            for index in np.ndindex(np.shape(value)):  # of a number, one that is empty
+            for index in np.ndindex(np.shape(value)):  # for a scalar, the empty index
                 bump = np.zeros(np.shape(value))
                 bump[index] = h
                 up, down = (clone(kernel).set_params(**{name: value + s * bump}) for s in (1, -1))
@@ -157,7 +157,7 @@ def _check_abilities(kernel: Kernel, X: Data, rng: np.random.Generator) -> None:
 
 
 def _check_density(kernel: Any, d: int, rng: np.random.Generator) -> None:
-    """Assert that k ≥ 0 has the integral exp(`log_normalizer`); draws, dilations and convolution belong to it."""
+    """Check that k ≥ 0 has the integral exp(`log_normalizer`), and that draws, dilations and convolution match it."""
     h = 1.7
     wide, zero = kernel.dilated(h), np.zeros((1, d))
     A, B = rng.normal(size=(5, d)), rng.normal(size=(4, d))
@@ -170,7 +170,7 @@ def _check_density(kernel: Any, d: int, rng: np.random.Generator) -> None:
         return
     assert abs(wide.log_normalizer(d) - mass - d * np.log(h)) < 1e-10, f"{kernel!r}: log_normalizer of the dilation"
 
-    # integrals are means over draws of Student's distribution, with a heavier tail than all that is integrable
+    # integrals by importance sampling from Student's t, whose tails are heavier than those of integrable kernels
     n, dof = 100_000, 0.5
     draws = kernel.density_sample(n, d, rng)
     assert draws.shape == (n, d), f"{kernel!r}: density_sample has shape {draws.shape}"
@@ -188,7 +188,7 @@ def _check_density(kernel: Any, d: int, rng: np.random.Generator) -> None:
     if "self_convolution" in kernel.provides:
         twice = kernel.self_convolution(d)
         pairs = draws[: n // 2] + draws[n // 2 :]
-        inside = host(kernel(draws, zero))[:, 0] / np.exp(mass)  # whose mean is the convolution's density at 0
+        inside = host(kernel(draws, zero))[:, 0] / np.exp(mass)  # the mean is the convolution's density at 0
         _agree(inside, float(twice.diag(zero)[0]) / np.exp(twice.log_normalizer(d)), 0.0, "self_convolution", kernel)
         again = twice.density_sample(n // 2, d, rng)
         wave = np.cos(again @ (1 / scale))
@@ -197,7 +197,7 @@ def _check_density(kernel: Any, d: int, rng: np.random.Generator) -> None:
 
 
 def _agree(draws: np.ndarray, value: float, error: float, what: str, kernel: Any) -> None:
-    """Assert that the mean of draws is `value`, itself known to a standard error."""
+    """Assert that the mean of draws is `value`, which has the standard error `error`."""
     spread = float(np.hypot(np.std(draws) / np.sqrt(len(draws)), error))
     found = float(np.mean(draws))
     assert abs(found - value) <= 6 * spread + 1e-12, f"{kernel!r}: {what}: {found:g} for {value:g} ± {spread:g}"

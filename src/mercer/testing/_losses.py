@@ -1,4 +1,4 @@
-"""The laws of a loss."""
+"""Laws that a loss must satisfy."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from ._arrays import close, move
 def check_loss(loss: Loss, *, namespaces: Any = (), seed: int = 0) -> None:
     """Assert the laws of a loss.
 
-    Totals are sums; derivatives agree with finite differences, block by block and as products with matrices; `convex`,
-    `majorizer` and the link are what they claim; the proximal map is a minimum, for one step and for one per sample;
-    the conjugate obeys Fenchel's inequality, with equality at the gradient; the dual box is the conjugate's. What a
-    loss does not announce in `provides`, it refuses.
+    Totals are sums; derivatives agree with finite differences, both as blocks and as products with matrices; `convex`,
+    `majorizer` and the link hold as claimed; the proximal map is a minimiser, for a common step and one step per
+    sample; the conjugate satisfies Fenchel's inequality, with equality at the gradient; the dual box agrees with the
+    conjugate. Abilities not listed in `provides` raise NotImplementedError.
 
     Parameters
     ----------
     loss : Loss
     namespaces : sequence of array namespaces
-        Further array libraries on which to compare with NumPy, in float32 and float64.
+        Further array libraries to compare with NumPy, in float32 and float64.
     seed : int
-        Of the targets, which the loss itself draws, and of the values.
+        Seed of the targets, which the loss itself draws, and of the values.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def check_loss(loss: Loss, *, namespaces: Any = (), seed: int = 0) -> None:
     if not loss.coupled:
         value = loss.value(y, f)
         assert value.shape == (n,), f"{loss!r}: value has shape {value.shape}"
-        assert np.all(value >= 0), f"{loss!r}: a loss is not negative"
+        assert np.all(value >= 0), f"{loss!r}: a loss must not be negative"
         close(total, np.sum(value), 1e-12, "total", loss)
         close(loss.total(y, f, weight), weight @ value, 1e-12, "weighted total", loss)
     close(loss.total(y, f, np.ones(n)), total, 1e-12, "weights of one", loss)
@@ -73,7 +73,7 @@ def check_loss(loss: Loss, *, namespaces: Any = (), seed: int = 0) -> None:
             getattr(type(loss), name)(loss, *arguments.get(name, (f,) if "link" in name else (y, f)))
         except NotImplementedError:
             continue
-        raise AssertionError(f"{loss!r}: {name} is not announced, and does not raise NotImplementedError")
+        raise AssertionError(f"{loss!r}: {name} is not in `provides`, but does not raise NotImplementedError")
     _check_arrays(loss, y, f, weight, namespaces)
 
 
@@ -106,7 +106,7 @@ def _check_derivatives(loss: Loss, y: Array, f: np.ndarray, weight: np.ndarray, 
 
 
 def _matrix(blocks: Any, f: np.ndarray) -> np.ndarray:
-    """The matrix that has these blocks, or numbers, on its diagonal."""
+    """The matrix with these blocks, or numbers, on its diagonal."""
     if blocks.shape == f.shape:
         return np.diag(blocks.ravel())
     assert blocks.shape == (*f.shape, f.shape[-1]), f"blocks of shape {blocks.shape} for f of shape {f.shape}"
@@ -114,7 +114,7 @@ def _matrix(blocks: Any, f: np.ndarray) -> np.ndarray:
 
 
 def _check_dual(loss: Loss, y: Array, f: np.ndarray, rng: np.random.Generator) -> None:
-    """Assert what is said of the proximal map, the conjugate and the box of a convex separable loss."""
+    """Check the proximal map, the conjugate and the box of a convex separable loss."""
     provides, n = loss.provides, len(f)
 
     def dot(a: Array, b: Array) -> Any:
@@ -131,8 +131,8 @@ def _check_dual(loss: Loss, y: Array, f: np.ndarray, rng: np.random.Generator) -
             for size in np.logspace(-6, 1, 50):
                 d = size * rng.normal(size=f.shape)
                 rise = moreau(p + d, step) - moreau(p, step)
-                assert np.all(rise >= -1e-10 * (1 + moreau(p, step))), f"{loss!r}: prox is no minimum"
-                # of convex losses, where the minimum is flat to rounding: (f − p)/step is a subgradient at p
+                assert np.all(rise >= -1e-10 * (1 + moreau(p, step))), f"{loss!r}: prox is not a minimum"
+                # by convexity, even where the minimum is flat to rounding: (f − p)/step is a subgradient at p
                 above = loss.value(y, p + d) - loss.value(y, p) - dot(u, d)
                 rounding = 1e-10 * (1 + loss.value(y, p) + np.abs(dot(u, d)))
                 assert np.all(above >= -rounding), f"{loss!r}: prox is off, {above.min():g}"
@@ -160,14 +160,14 @@ def _check_dual(loss: Loss, y: Array, f: np.ndarray, rng: np.random.Generator) -
             beyond = np.clip(end, -1e99, 1e99) + (1e-6 if name == "upper" else -1e-6)
             outside = loss.conjugate(y, -beyond / bound) == np.inf
             assert np.all(outside == (np.abs(end) < 1e299)), (
-                f"{loss!r}: the {name} bound of the box is not the domain's"
+                f"{loss!r}: the {name} bound of the box is not that of the domain"
             )
         idle = loss.box(y, np.zeros(n))
         assert all(np.all(box.lower == 0) and np.all(box.upper == 0) for box in idle), f"{loss!r}: a box of weight zero"
 
 
 def _check_link(loss: Loss, y: Array) -> None:
-    """Assert that the link rises, entry by entry, and that it and its inverse are inverse."""
+    """Check that the link is increasing in each entry, and that `link_inverse` inverts it."""
     t = np.linspace(-30, 30, 200)
     for j in range(loss.outputs(y)[0] if loss.outputs(y) else 1):
         f = t
@@ -182,7 +182,7 @@ def _check_link(loss: Loss, y: Array) -> None:
 
 
 def _check_arrays(loss: Loss, y: Array, f: np.ndarray, weight: np.ndarray, namespaces: Any) -> None:
-    """Other array libraries, float32 and NumPy's numbers as parameters give the same, in the type of f."""
+    """Other array libraries, float32 and NumPy scalars as parameters give the same values, in the type of f."""
     step, provides = weight, loss.provides
     arguments: dict[str, Any] = dict.fromkeys(("total", "gradient", "hessian", "majorizer"), (y, f, weight))
     arguments |= {"value": (y, f), "hessian_product": (y, f, f, weight), "prox": (y, f, step), "link_inverse": (f,)}

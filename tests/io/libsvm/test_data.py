@@ -72,16 +72,16 @@ FAULTS = {
     "target": ("1 1:1\nred 1:2\n", r"line 2: the target = 'red' must be a finite number"),
     "no colon": ("1 1:1 2\n", r"line 1: '2' must have the form index:value"),
     "index": ("1 a:1\n", r"line 1: index = 'a' must be an integer"),
-    "index 0": ("1 1:1\n1 0:1\n", r"line 2: index 0 after 0; indices start at 1"),
+    "index 0": ("1 1:1\n1 0:1\n", r"line 2: index 0 after 0; indices must start at 1"),
     "not ascending": ("1 3:1 2:1\n", r"line 1: index 2 after 3"),
     "twice": ("# head\n\n1 3:1 3:1\n", r"line 3: index 3 after 3"),
     "value": ("1 1:1\n1 1:1\n1 4:x\n", r"line 3: the value of feature 4 = 'x'"),
     "wide": ("1 1:1\n1 9:1\n", r"line 2: index 9 exceeds n_features = 8"),
-    "huge index": ("1 1:1\n1 99999999999:1\n", r"line 2: index 99999999999 is larger than 2147483647, the largest"),
+    "huge index": ("1 1:1\n1 99999999999:1\n", r"line 2: index 99999999999 is larger than 2147483647, the maximum"),
     "endless index": (f"1 {'9' * 400}:1\n", r"line 1: index 9+ is larger"),
     "other digits": ("1 1:\u0663\n", r"line 1: the value of feature 1 = '\u0663' must be a finite number"),
     "zeros": ("1 1:1\n\0\0", "contains zero bytes; it is not text"),
-    "empty": ("", "holds no samples"),
+    "empty": ("", "contains no samples"),
 }
 
 
@@ -109,7 +109,7 @@ def test_a_large_file_of_zeros_is_not_read_into_memory(tmp_path):
         for read in (load_data, load_model, Range.load):
             tracemalloc.start()
             try:
-                with pytest.raises(ValueError, match=r"zero bytes|not belong to a model|a range file"):
+                with pytest.raises(ValueError, match=r"zero bytes|not belong in a LIBSVM model|a range file"):
                     read(path)
                 assert tracemalloc.get_traced_memory()[1] < 1 << 24
             finally:
@@ -183,5 +183,5 @@ def test_numbers_that_libsvm_does_not_read_are_refused(line, tmp_path):
     (tmp_path / "data").write_text("1 1:2 # a_comment\n")
     assert load_data(tmp_path / "data")[1].tolist() == [1.0]
     (tmp_path / "data").write_text("1 1:1e300\n")
-    with pytest.raises(ValueError, match="holds numbers beyond the largest of float32; read it as float64"):
+    with pytest.raises(ValueError, match="contains numbers that overflow in float32; read it as float64"):
         load_data(tmp_path / "data", dtype=np.float32)

@@ -372,7 +372,7 @@ def test_width_of_new_data(tmp_path):
     wide = load_model(tmp_path / "model", n_features=7)
     new = np.random.default_rng(0).normal(size=(4, 7))
     close(values(wide, new), values(model, new[:, :3]))
-    with pytest.raises(ValueError, match="feature of index 3, beyond n_features = 2"):
+    with pytest.raises(ValueError, match="feature with index 3, beyond n_features = 2"):
         load_model(tmp_path / "model", n_features=2)
 
 
@@ -411,9 +411,9 @@ def test_save_refuses(tmp_path, iris):
         save_model(LogisticRegression(), tmp_path / "model")
     with pytest.raises(ValueError, match="this SVC is not fitted"):
         save_model(svm.SVC(), tmp_path / "model")
-    with pytest.raises(ValueError, match="must be integers of 32 bits"):
+    with pytest.raises(ValueError, match="must be 32-bit integers"):
         save_model(svm.SVC().fit(X, np.array(["a", "b", "c"])[y]), tmp_path / "model")
-    with pytest.raises(ValueError, match="must be integers of 32 bits"):
+    with pytest.raises(ValueError, match="must be 32-bit integers"):
         save_model(svm.SVC().fit(X, y == 1), tmp_path / "model")
     with pytest.raises(ValueError, match="LIBSVM's format cannot store the kernel"):
         save_model(svm.SVC(kernel=np.inner).fit(X, y), tmp_path / "model")
@@ -426,7 +426,7 @@ def test_save_refuses(tmp_path, iris):
 
 
 FAULTS = {
-    "not a model": ("1 1:0.5\n", r"line 1: '1' does not belong to a model file"),
+    "not a model": ("1 1:0.5\n", r"line 1: '1' does not belong in a LIBSVM model file"),
     "blank": ("svm_type c_svc\n\n", r"line 2: '' does not belong"),
     "type": (CYCLE.replace("c_svc", "svc"), r"line 1: svm_type svc is unknown; LIBSVM has c_svc"),
     "kernel": (CYCLE.replace("linear", "laplace"), r"line 2: kernel_type laplace is unknown"),
@@ -434,12 +434,12 @@ FAULTS = {
     "infinite": (CYCLE.replace("rho -1", "rho inf"), r"line 5: rho = 'inf'"),
     "one class": (
         "svm_type c_svc\nkernel_type linear\nnr_class 1\ntotal_sv 0\nrho\nlabel 8\nnr_sv 0\nSV\n",
-        r"line 8: nr_class = 1 decides nothing",
+        r"line 8: nr_class = 1 is not a classifier",
     ),
-    "same label": (CYCLE.replace("label 7 5 6", "label 7 5 7"), r"line 8: label 7 5 7 names a class twice"),
+    "same label": (CYCLE.replace("label 7 5 6", "label 7 5 7"), r"line 8: label 7 5 7 contains a class twice"),
     "count": (CYCLE.replace("nr_class 3", "nr_class 0"), r"line 3: nr_class = 0 is too small"),
-    "twice": (CYCLE.replace("label 7 5 6", "rho 1 2 3"), r"line 6: rho for the second time"),
-    "pairs": (CYCLE.replace("rho -1", "rho"), r"line 8: rho has 2 entries, but nr_class = 3 asks for 3"),
+    "twice": (CYCLE.replace("label 7 5 6", "rho 1 2 3"), r"line 6: rho occurs twice"),
+    "pairs": (CYCLE.replace("rho -1", "rho"), r"line 8: rho has 2 entries, but nr_class = 3 requires 3"),
     "missing": (CYCLE.replace("label 7 5 6\n", ""), r"line 7: label missing before"),
     "parameter": (CYCLE.replace("linear", "polynomial\ndegree 2"), r"line 9: gamma, coef0 missing"),
     "sum": (CYCLE.replace("nr_sv 1", "nr_sv 2"), r"line 8: nr_sv sums to 4, but total_sv = 3"),
@@ -447,21 +447,21 @@ FAULTS = {
     "no vectors": (CYCLE.partition("SV\n")[0], r"line 7: the file ends before its support vectors"),
     "few": (CYCLE.replace("0 0 2:3\n", ""), r"line 10: the file ends after 2 of total_sv = 3"),
     "many": (CYCLE + "0 0 1:1\n", r"line 12: more support vectors than total_sv = 3"),
-    "coefficients": (CYCLE.replace("0 0 2:3", "0 2:3"), r"line 11: 2 coefficients expected"),
+    "coefficients": (CYCLE.replace("0 0 2:3", "0 2:3"), r"line 11: expected 2 coefficients"),
     "feature": (CYCLE.replace("0 0 2:3", "0 0 2"), r"line 11: '2' must have the form index:value"),
-    "huge label": (CYCLE.replace("label 7", f"label {10**30}"), r"line 6: label 10+ 5 6 must be integers of 32 bits"),
+    "huge label": (CYCLE.replace("label 7", f"label {10**30}"), r"line 6: label 10+ 5 6 must be 32-bit integers"),
     "huge count": (CYCLE.replace("total_sv 3", "total_sv 99999999999"), r"line 4: total_sv = 99999999999 is too large"),
     "claimed count": (
         CYCLE.replace("total_sv 3", "total_sv 2147483647").replace("nr_sv 1", "nr_sv 2147483645"),
         r"line 11: the file ends after 3 of total_sv = 2147483647",
     ),
-    "negative count": (CYCLE.replace("nr_sv 1 1 1", "nr_sv 3 1 -1"), r"line 8: nr_sv 3 1 -1 counts less than nothing"),
+    "negative count": (CYCLE.replace("nr_sv 1 1 1", "nr_sv 3 1 -1"), r"line 8: nr_sv 3 1 -1 contains negative counts"),
     "huge serial": (
         CYCLE.replace("linear", "precomputed").replace("1:1", f"0:{10**30}"),
-        r"line 9: 0:i with the number i >= 1 .* found '0:10+'",
+        r"line 9: expected 0:i with the number i >= 1 .* found '0:10+'",
     ),
     "huge index": (CYCLE.replace("2:3", "2147483648:3"), r"line 11: index 2147483648 is larger"),
-    "serial": (CYCLE.replace("linear", "precomputed"), r"line 9: 0:i with the number i >= 1 .* found '1:1'"),
+    "serial": (CYCLE.replace("linear", "precomputed"), r"line 9: expected 0:i with the number i >= 1 .* found '1:1'"),
 }
 
 
@@ -498,7 +498,7 @@ def test_a_binary_file_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"line 1: contains zero bytes; it is not text"):
         load_model(tmp_path / "model")
     (tmp_path / "model").write_bytes(bytes(range(14, 256)))
-    with pytest.raises(ValueError, match=r"line 1: .* does not belong to a model file"):
+    with pytest.raises(ValueError, match=r"line 1: .* does not belong in a LIBSVM model file"):
         load_model(tmp_path / "model")
 
 

@@ -78,7 +78,7 @@ def test_sparse_like_dense(lower):
 def test_features_without_a_range(tmp_path):
     learned = Range(np.array([0.0, 3.0]), np.array([2.0, 3.0]))
     assert learned.apply([[1.0, 3.0, 9.0], [2.0, 3.0, 9.0]]).tolist() == [[0, 0, 0], [1, 0, 0]]
-    with pytest.warns(UserWarning, match="2 columns of X, the first 1, vary"):
+    with pytest.warns(UserWarning, match="2 columns of X, first 1, vary"):
         assert learned.apply([[1.0, 3.0, 9.0], [2.0, 4.0, 8.0]]).tolist() == [[0, 0, 0], [1, 0, 0]]
     with pytest.raises(ValueError, match=r"X has 1 columns, but the range has 2; .* n_features=2"):
         learned.apply([[1.0]])
@@ -95,18 +95,18 @@ def test_targets_travel_with_the_file(tmp_path):
 
 
 FAULTS = {
-    "empty": ("", r"line 1: a range file has a line x"),
-    "not a range": ("1 1:2\n", r"line 1: a range file has a line x"),
-    "no interval": ("x\n", r"line 1: 2 numbers expected"),
+    "empty": ("", r"line 1: a range file needs a line x"),
+    "not a range": ("1 1:2\n", r"line 1: a range file needs a line x"),
+    "no interval": ("x\n", r"line 1: expected 2 numbers"),
     "reversed": ("x\n1 -1\n", r"line 2: the interval \[1, -1\]"),
     "index": ("x\n-1 1\none 0 1\n", r"line 3: index = 'one'"),
     "huge": ("x\n-1 1\n99999999999 0 1\n", r"line 3: index 99999999999 is larger than 2147483647"),
     "order": ("x\n-1 1\n2 0 1\n2 0 1\n", r"line 4: index 2 after 2"),
-    "turned": ("x\n-1 1\n1 2 1\n", r"line 3: the interval \[2, 1\] must have its lower end first"),
+    "turned": ("x\n-1 1\n1 2 1\n", r"line 3: the interval \[2, 1\] must start with its lower end"),
     "point": ("x\n1 1\n", r"line 2: the interval \[1, 1\] is a point"),
-    "turned target": ("y\n-1 1\n2 1\nx\n-1 1\n", r"line 3: the interval \[2, 1\] must have its lower end first"),
+    "turned target": ("y\n-1 1\n2 1\nx\n-1 1\n", r"line 3: the interval \[2, 1\] must start with its lower end"),
     "wide": ("x\n-1 1\n2147483647 0 1\n", r"line 3: index 2147483647 means .* take 34\.4 GB; number only the features"),
-    "short": ("x\n-1 1\n1 0\n", r"line 3: 2 numbers expected, found '0'"),
+    "short": ("x\n-1 1\n1 0\n", r"line 3: expected 2 numbers, found '0'"),
     "value": ("y\n0 1\n0 nan\nx\n-1 1\n", r"line 3: the value = 'nan'"),
 }
 
@@ -138,5 +138,5 @@ def test_what_floats_cannot_hold_is_refused(tmp_path, kind):
 def test_wide_sparse_matrices_are_refused_before_memory_is_taken(shape, what):
     X = csr_array(([1.0, 2.0], ([0, 1], [0, shape[1] - 1])), shape=shape)
     low = np.full(shape[1], 1.0) if what == "the result" else None
-    with pytest.raises(ValueError, match=rf"Range: X holds 2 numbers, but .* GB are needed for {what}"):
+    with pytest.raises(ValueError, match=rf"Range: X has 2 nonzeros, but .* GB are needed for {what}"):
         scale(X) if low is None else Range(-low, 2 * low).apply(X)

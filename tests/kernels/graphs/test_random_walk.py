@@ -117,7 +117,7 @@ class OneValue(Gaussian):
 
 
 def test_node_kernel_gives_a_value_for_each_pair_of_nodes(graphs) -> None:
-    with pytest.raises(ValueError, match=r"node_kernel gave a matrix of shape \(1, 1\) for "):
+    with pytest.raises(ValueError, match=r"node_kernel returned a matrix of shape \(1, 1\) for "):
         RandomWalk(node_kernel=OneValue())(graphs)
 
 

@@ -1,8 +1,8 @@
-"""LIBSVM's files: data, ranges of `svm-scale` and models, so that they move both ways between LIBSVM and Mercer.
+"""Exchange of data, `svm-scale` ranges and models with LIBSVM, in both directions.
 
 Formats and predictions: Chang, Lin, *LIBSVM: a library for support vector machines* (2011), sections 2 and 4.1, and the
-README files of LIBSVM 3.37. Numbers are written in the shortest form that reads back exactly, so that a file that
-Mercer writes loses nothing (LIBSVM itself rounds support vectors to 8 digits and scaled data to 6).
+README files of LIBSVM 3.37. Numbers are written in the shortest form that reads back exactly, so files lose no
+precision (LIBSVM itself rounds support vectors to 8 digits and scaled data to 6).
 """
 
 from .data import load_data, save_data, subset

@@ -1,4 +1,4 @@
-"""LIBSVM's sparse data format, and its subset.py."""
+"""LIBSVM's sparse data format, and a counterpart of its subset.py."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..._random import generator
 from ...types import Array, Data, DType, FilePath, RandomState
 from .._text import Lines, number, reading, require_text, writing
 
-LARGEST = 2**31 - 1  # integer of LIBSVM: of indices, labels and counts
+LARGEST = 2**31 - 1  # LIBSVM's largest integer, for indices, labels and counts
 
 
 def load_data(path: FilePath, *, n_features: int | None = None, dtype: DType = np.float64) -> tuple[Any, np.ndarray]:
@@ -29,13 +29,13 @@ def load_data(path: FilePath, *, n_features: int | None = None, dtype: DType = n
     Parameters
     ----------
     path : str or path
-        Lines ``target index:value index:value …`` with ascending indices that start at 1. Names that end in ``.gz`` or
-        ``.bz2`` are decompressed.
+        A file of lines ``target index:value index:value …`` with ascending indices from 1. Files whose names end in
+        ``.gz`` or ``.bz2`` are decompressed.
     n_features : int > 0, optional
-        The number of columns; by default the largest index in the file. Give it for test data, which may lack the last
+        Number of columns; by default the largest index in the file. Pass it for test data, which may lack the last
         features.
     dtype : data type
-        Of X.
+        Data type of X.
 
     Returns
     -------
@@ -59,9 +59,9 @@ def load_data(path: FilePath, *, n_features: int | None = None, dtype: DType = n
     """
     if n_features is not None:
         check_number("load_data", "n_features", n_features, at_least=1, integer=True)
-    strange = require_text(path)  # 1_0 is a number to Python alone
+    strange = require_text(path)  # 1_0 is a number only to Python
     if os.path.getsize(path) == 0:
-        raise ValueError(f"{path}: holds no samples.")
+        raise ValueError(f"{path}: contains no samples.")
     try:
         X, y = load_svmlight_file(str(path), n_features=n_features, dtype=dtype, zero_based=False)
     except (ValueError, OverflowError) as error:
@@ -73,20 +73,20 @@ def load_data(path: FilePath, *, n_features: int | None = None, dtype: DType = n
         with reading(path) as lines:
             _find_fault(lines, n_features)
         if not finite:
-            raise ValueError(f"{path}: holds numbers beyond the largest of {np.dtype(dtype)}; read it as float64.")
+            raise ValueError(f"{path}: contains numbers that overflow in {np.dtype(dtype)}; read it as float64.")
     if X.shape[0] == 0:
-        raise ValueError(f"{path}: holds no samples.")
+        raise ValueError(f"{path}: contains no samples.")
     return csr_array(X), y
 
 
 def read_lines(path: FilePath, text: str, first: int) -> Any:
-    """The samples of some lines of a file, of which the first has this number; labels may be any numbers."""
+    """The samples in some lines of a file, starting at line `first`; labels may be any numbers."""
     fault = X = None
     try:
         X = load_svmlight_file(io.BytesIO(text.encode()), zero_based=False)[0]
     except (ValueError, OverflowError) as error:
         fault = error
-    if X is None or "_" in text or not np.isfinite(X.data).all():  # 1_0 is a number to Python alone
+    if X is None or "_" in text or not np.isfinite(X.data).all():  # 1_0 is a number only to Python
         _find_fault(Lines(Path(path), io.StringIO(text, newline=""), before=first - 1), None)
     if X is None:
         raise ValueError(f"{path}, from line {first}: is not in LIBSVM's format ({fault}).") from fault
@@ -105,7 +105,7 @@ def _find_fault(lines: Lines, n_features: int | None) -> None:
 
 
 def features(lines: Lines, words: Iterable[str]) -> Iterator[tuple[int, float]]:
-    """The features ``index:value`` of a line, checked."""
+    """Parse and check the features ``index:value`` of a line."""
     last = 0
     for word in words:
         index, colon, value = word.partition(":")
@@ -113,9 +113,9 @@ def features(lines: Lines, words: Iterable[str]) -> Iterator[tuple[int, float]]:
             raise lines.error(f"{word!r} must have the form index:value.")
         i = lines.parse(index, int, "index")
         if i <= last:
-            raise lines.error(f"index {i} after {last}; indices start at 1 and ascend.")
+            raise lines.error(f"index {i} after {last}; indices must start at 1 and ascend.")
         if i > LARGEST:
-            raise lines.error(f"index {i} is larger than {LARGEST}, the largest of the format.")
+            raise lines.error(f"index {i} is larger than {LARGEST}, the maximum of the format.")
         yield i, lines.parse(value, float, f"the value of feature {i}")
         last = i
 
@@ -123,16 +123,16 @@ def features(lines: Lines, words: Iterable[str]) -> Iterator[tuple[int, float]]:
 def save_data(X: Data, y: Array, path: FilePath) -> None:
     """Write samples and targets in LIBSVM's sparse format.
 
-    The file replaces an old one only when it is complete.
+    An existing file is replaced only once the new one is complete.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n_samples, n_features)
-        Zeros are left out.
+        Zeros are omitted.
     y : array of shape (n_samples,)
         Numbers: class labels (integers, for LIBSVM) or regression targets.
     path : str or path
-        ``.gz`` and ``.bz2`` are compressed.
+        With the suffix ``.gz`` or ``.bz2`` the file is compressed.
 
     Examples
     --------
@@ -147,15 +147,15 @@ def save_data(X: Data, y: Array, path: FilePath) -> None:
     X = Vectors(sparse=True).check(X, "save_data")
     y = host(y)
     if y.shape != (X.shape[0],):
-        raise ValueError(f"save_data: y has shape {y.shape}, but X has {X.shape[0]} rows; give one target per row.")
+        raise ValueError(f"save_data: y has shape {y.shape}, but X has {X.shape[0]} rows; pass one target per row.")
     if y.dtype.kind not in "fiu" or not np.isfinite(y).all():
-        raise ValueError("save_data: y must hold finite numbers; encode labels with sklearn's LabelEncoder.")
+        raise ValueError("save_data: y must contain finite numbers; encode labels with sklearn's LabelEncoder.")
     with writing(path) as text:
         text.writelines(f"{number(t)} {row}\n" for t, row in zip(y.tolist(), row_texts(X), strict=True))
 
 
 def row_texts(X: Data) -> Iterator[str]:
-    """``index:value …`` for each row, indices from 1, zeros left out."""
+    """``index:value …`` for each row, with indices from 1 and without zeros."""
     X = csr_array(X if is_sparse(X) else host(X), copy=True)
     X.sum_duplicates()
     X.eliminate_zeros()
@@ -167,7 +167,7 @@ def row_texts(X: Data) -> Iterator[str]:
 def subset(
     X: Data, y: Array, n: int, *, random_state: RandomState = None, stratified: bool = True
 ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """Draw n samples without replacement, and return them and the rest, each in the order of the data.
+    """Draw n samples without replacement; return them and the rest, each in the original order.
 
     Parameters
     ----------
@@ -177,8 +177,8 @@ def subset(
         At most the number of samples.
     random_state : int, RandomState, Generator or None
     stratified : bool
-        Whether each class keeps its share, rounded to a neighbouring integer, and at least one sample. (LIBSVM's
-        ``subset.py -s 0`` rounds up, beginning with rare classes, and may leave nothing for the largest.) Use False for
+        Whether each class keeps its proportion, rounded to a neighbouring integer, and at least one sample. (LIBSVM's
+        ``subset.py -s 0`` rounds up, starting with rare classes, and may leave nothing for the largest.) Use False for
         regression.
 
     Returns
@@ -207,7 +207,7 @@ def subset(
 
 
 def _shares(sizes: np.ndarray, n: int) -> np.ndarray:
-    """How many of n samples go to classes of these sizes: in proportion, each at least one."""
+    """Numbers of samples for classes of these sizes: proportional, at least one each, and n in total."""
     if n < len(sizes):
         raise ValueError(
             f"subset: n = {n} is less than the number of classes, {len(sizes)}; raise it, or set stratified=False."

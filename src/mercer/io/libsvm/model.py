@@ -21,32 +21,33 @@ from ...types import EstimatorLike, FilePath
 from .._text import Lines, number, reading, writing
 from .data import LARGEST, features, row_texts
 
-# LIBSVM's name of a machine by the class that fits it, here and in scikit-learn.
+# LIBSVM's name for a machine, by the class name in Mercer and scikit-learn.
 MACHINES = {"SVC": "c_svc", "NuSVC": "nu_svc", "OneClassSVM": "one_class", "SVR": "epsilon_svr", "NuSVR": "nu_svr"}
 ESTIMATORS = {MACHINES[made.__name__]: made for made in (SVC, NuSVC, OneClassSVM, SVR, NuSVR)}
 CLASSIFIERS = ("c_svc", "nu_svc")
-# scikit-learn's name of a kernel by LIBSVM's.
+# scikit-learn's name for a kernel, by LIBSVM's name.
 KERNELS = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "sigmoid": "sigmoid", "precomputed": "precomputed"}
-# Lines that only LIBSVM's own probability estimates use, and the attributes (scikit-learn's) that keep them.
+# Lines used only by LIBSVM's probability estimates, and the attributes that store them, named as in scikit-learn.
 PROBABILITIES = {"probA": "probA_", "probB": "probB_", "prob_density_marks": "prob_density_marks_"}
 
 
 def save_model(model: EstimatorLike, path: FilePath) -> None:
-    """Write a fitted support vector machine as a model file of LIBSVM.
+    """Write a fitted support vector machine as a LIBSVM model file.
 
     Parameters
     ----------
     model : SVC, NuSVC, SVR, NuSVR or OneClassSVM of Mercer or of scikit-learn
-        Fitted. With more than two classes it must be one-vs-one; labels must be integers; the kernel linear,
-        polynomial (of integer degree), Gaussian with one lengthscale, sigmoid or precomputed.
+        A fitted model. With more than two classes it must be one-vs-one. Labels must be integers, and the kernel
+        linear, polynomial (of integer degree), Gaussian with one lengthscale, sigmoid or precomputed.
     path : str or path
-        Replaced only when the new file is complete.
+        An existing file is replaced only once the new one is complete.
 
     Notes
     -----
     The file contains what predictions need, without C, class weights and similar parameters. LIBSVM's format cannot
     store the number of features, which `load_model` takes as a parameter, nor the calibration of Mercer's machines.
-    LIBSVM's own probability estimates are written if they came from `load_model`; scikit-learn's are deprecated.
+    LIBSVM's own probability estimates are written if they came from `load_model`; scikit-learn's deprecated ones are
+    not.
 
     Examples
     --------
@@ -92,7 +93,7 @@ def save_model(model: EstimatorLike, path: FilePath) -> None:
             )
         if k == 2:  # LIBSVM's decision is positive for the first label
             dual, rho = -dual, -rho
-        first = vars(model).get("_label_order", np.arange(k))  # as in the file that the machine came from
+        first = vars(model).get("_label_order", np.arange(k))  # as in the file from which the machine was loaded
         order, dual, pairs, sign = _rearranged(first, count, dual)
         rho, count = sign * rho[pairs], count[first]
         header["nr_class"] = [str(k)]
@@ -117,7 +118,7 @@ def save_model(model: EstimatorLike, path: FilePath) -> None:
 
 
 def _machine(model: EstimatorLike) -> str:
-    """LIBSVM's name for what `model` is."""
+    """LIBSVM's name for the type of `model`."""
     kind = next((MACHINES[c.__name__] for c in type(model).__mro__ if c.__name__ in MACHINES), None)
     if kind is None:
         raise TypeError(f"save_model: LIBSVM's format cannot store a {where(model)}; it takes {', '.join(MACHINES)}.")
@@ -131,14 +132,14 @@ def _labels(model: EstimatorLike) -> list[int]:
     labels = classes.astype(np.int64) if classes.dtype.kind in "iuf" else None
     if labels is None or (labels != classes).any() or (np.abs(labels) >= 2**31).any():
         raise ValueError(
-            f"save_model: classes_ = {classes.tolist()} must be integers of 32 bits; encode them with sklearn's "
+            f"save_model: classes_ = {classes.tolist()} must be 32-bit integers; encode them with sklearn's "
             "LabelEncoder before the fit."
         )
     return labels.tolist()
 
 
 def _kernel_header(model: EstimatorLike) -> dict[str, list[str]]:
-    """The lines on the kernel, of one of Mercer's in `kernel_`, or of scikit-learn's parameters."""
+    """The header lines for the kernel, from Mercer's `kernel_` or scikit-learn's parameters."""
     if hasattr(model, "kernel_"):
         kernel = model.kernel_
         write = WRITERS.get(type(kernel))
@@ -163,7 +164,7 @@ def _kernel_header(model: EstimatorLike) -> dict[str, list[str]]:
 def _rbf(kernel: Gaussian) -> dict[str, Any] | None:
     if np.ndim(kernel.lengthscale):
         return None
-    mantissa, exponent = frexp(float(kernel.lengthscale))  # its square may be no floating-point number
+    mantissa, exponent = frexp(float(kernel.lengthscale))  # its square may overflow or underflow
     return {"kernel_type": "rbf", "gamma": ldexp(0.5 / mantissa**2, -2 * exponent)}
 
 
@@ -183,33 +184,33 @@ WRITERS: dict[type, Any] = {
 
 
 def load_model(path: FilePath, *, n_features: int | None = None) -> SVC | NuSVC | SVR | NuSVR | OneClassSVM:
-    r"""Read a model file of LIBSVM as a fitted machine.
+    r"""Read a LIBSVM model file as a fitted machine.
 
     Parameters
     ----------
     path : str or path
     n_features : int > 0, optional
-        The number of columns of the data, which the file does not contain; for a precomputed kernel, the number of
-        training samples. The default is the largest index of the support vectors; for a precomputed kernel, any.
+        Number of columns of the data, which the file does not contain; for a precomputed kernel, the number of
+        training samples. The default is the largest index of the support vectors; for a precomputed kernel, no check.
 
     Returns
     -------
     SVC, NuSVC, SVR, NuSVR or OneClassSVM
-        Of Mercer, ready to predict and to be saved. ``kernel``, ``gamma``, ``degree`` and ``coef0`` are those of the
+        A Mercer machine that can predict and be saved. ``kernel``, ``gamma``, ``degree`` and ``coef0`` are from the
         file. C, ν, ε, weights and tolerances are not in it and have their defaults, which matters only for fitting a
-        clone. Support vectors are dense, or CSR if that needs less memory. ``support_`` exists for precomputed kernels
-        only, and results of a fit, such as ``solutions_`` and ``n_iter_``, are missing. LIBSVM's ``probA``, ``probB``
-        and ``prob_density_marks`` are kept for `save_model`, in attributes with an underscore, and not used.
+        clone. Support vectors are dense, or CSR if that needs less memory. ``support_`` exists only for precomputed
+        kernels, and results of a fit, such as ``solutions_`` and ``n_iter_``, are missing. LIBSVM's ``probA``,
+        ``probB`` and ``prob_density_marks`` are kept for `save_model`, in attributes with an underscore, but not used.
 
     Notes
     -----
-    LIBSVM keeps labels in the order of their first appearance in the training data; `classes_` is sorted, and with it
-    the pairs and their signs. Predictions are the same as LIBSVM's: among classes with equal votes the first in the
-    file wins, and the second of a pair with a decision of exactly 0. `save_model` writes the labels in the order of the
-    file again. The exception is the one-class machine: a decision of exactly 0 is inside, as in scikit-learn, and
-    outside in LIBSVM.
+    LIBSVM stores labels in the order of their first appearance in the training data; `classes_`, the pairs and their
+    signs are sorted. Predictions are the same as LIBSVM's: among classes with equal votes the first in the file wins,
+    and a decision of exactly 0 is a vote for the second class of the pair. `save_model` restores the label order of the
+    file. One-class machines are an exception: a decision of exactly 0 is an inlier, as in scikit-learn, but an outlier
+    in LIBSVM.
 
-    A file with a single class, which LIBSVM writes for data of one class, is refused.
+    A file with a single class, which LIBSVM writes for data of one class, is rejected.
 
     Examples
     --------
@@ -233,7 +234,7 @@ def load_model(path: FilePath, *, n_features: int | None = None) -> SVC | NuSVC 
         dual, indices, values, ends = _read_vectors(lines, header, precomputed)
     width = max(indices, default=1)
     if n_features is not None and width > n_features:
-        raise ValueError(f"load_model: {path} has a feature of index {width}, beyond n_features = {n_features}.")
+        raise ValueError(f"load_model: {path} has a feature with index {width}, beyond n_features = {n_features}.")
     places = np.array(indices, dtype=np.int64) - 1
     given = {"degree": int, "gamma": float, "coef0": float}
     model = ESTIMATORS[header["svm_type"]](
@@ -250,12 +251,12 @@ def load_model(path: FilePath, *, n_features: int | None = None) -> SVC | NuSVC 
     else:
         shape = (len(order), model.n_features_in_)
         points = csr_array((values, places, ends), shape=shape)[order]
-        if 3 * points.nnz >= 2 * shape[0] * shape[1]:  # an entry of CSR takes 12 bytes and not 8
+        if 3 * points.nnz >= 2 * shape[0] * shape[1]:  # a CSR entry takes 12 bytes instead of 8
             points = points.toarray()
         model.support_vectors_ = points
     if is_sparse(points):
         model.dual_coef_ = csr_matrix(model.dual_coef_)
-    if not len(order) and not precomputed:  # the function 0 is written with a point
+    if not len(order) and not precomputed:  # a zero function still needs one point
         points, coefficients = np.zeros((1, model.n_features_in_)), np.zeros((1, coefficients.shape[1]))
     flat = coefficients.shape[1] == 1
     free = model.intercept_ if flat else model.intercept_[None, :]
@@ -266,7 +267,7 @@ def load_model(path: FilePath, *, n_features: int | None = None) -> SVC | NuSVC 
 
 
 def _set_machine(model: EstimatorLike, header: dict[str, Any], dual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The attributes of scikit-learn; returns the order of the support vectors, and a column for each machine."""
+    """Set scikit-learn's attributes; return the order of the support vectors, and a column for each machine."""
     model.fit_status_ = 0
     if header["svm_type"] in CLASSIFIERS:
         return _set_classifier(model, header, dual)
@@ -281,7 +282,7 @@ def _set_machine(model: EstimatorLike, header: dict[str, Any], dual: np.ndarray)
 
 
 def _set_classifier(model: EstimatorLike, header: dict[str, Any], dual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """From labels in the order of the file to sorted ones; the sign of B in P(i) = 1/(1 + exp(A f + B)) changes too."""
+    """Reorder from the file's labels to sorted ones; where f flips, so does the sign of B in 1/(1 + exp(A f + B))."""
     labels, k = header["label"], header["nr_class"]
     sort = np.argsort(labels)
     order, turned, pairs, sign = _rearranged(sort, header["nr_sv"], dual)
@@ -293,7 +294,7 @@ def _set_classifier(model: EstimatorLike, header: dict[str, Any], dual: np.ndarr
         for mine, row in ((a, b - 1), (b, a)):
             part = slice(ends[mine], ends[mine + 1])
             coefficients[part, pair] = turned[row, part]
-    second = -1.0 if k == 2 else 1.0  # of two classes, a positive decision is for the second; in LIBSVM for the first
+    second = -1.0 if k == 2 else 1.0  # with two classes, positive means the second here and the first in LIBSVM
     model.dual_coef_, model.intercept_ = second * turned, 0.0 - second * sign * header["rho"][pairs]
     if "probA" in header:
         model.probA_ = header["probA"][pairs]
@@ -305,10 +306,10 @@ def _set_classifier(model: EstimatorLike, header: dict[str, Any], dual: np.ndarr
 def _rearranged(
     sort: np.ndarray, count: np.ndarray, dual: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Classes in another order: the support vectors, their coefficients, the pairs, and the signs of these.
+    """Reorder the classes: return the order of support vectors, their coefficients, the pairs, and the pairs' signs.
 
-    For a support vector of class i, row r of `dual` holds the coefficient against class r where r < i, else against
-    r + 1. A pair (i, j) is positive for i; where the new order turns it round its sign changes.
+    For a support vector of class i, row r of `dual` has the coefficient against class r if r < i, otherwise against
+    r + 1. A positive decision of a pair (i, j) means i; if the new order swaps a pair, its sign flips.
     """
     k = len(sort)
     ends = np.concatenate([[0], np.cumsum(count)])
@@ -328,7 +329,7 @@ def _rearranged(
 def _read_vectors(
     lines: Lines, header: dict[str, Any], precomputed: bool
 ) -> tuple[np.ndarray, list[int], list[float], list[int]]:
-    """Coefficients, and the support vectors as indices and values with their ends, or as numbers of samples."""
+    """Coefficients, and support vectors as CSR indices, values and row ends, or as sample numbers."""
     rows, total = header["nr_class"] - 1, header["total_sv"]
     dual, indices, values, ends = list[list[float]](), list[int](), list[float](), [0]
     for line in lines:
@@ -338,7 +339,7 @@ def _read_vectors(
         if len(ends) > total:
             raise lines.error(f"more support vectors than total_sv = {total}.")
         if len(words) < rows or any(":" in word for word in words[:rows]):
-            raise lines.error(f"{rows} coefficients expected before the first index:value.")
+            raise lines.error(f"expected {rows} coefficients before the first index:value.")
         dual.append([lines.parse(word, float, "the coefficient") for word in words[:rows]])
         if precomputed:
             indices.append(_serial(lines, words[rows:]))
@@ -356,19 +357,19 @@ def _serial(lines: Lines, words: list[str]) -> int:
     """The number of a training sample, ``0:i`` with i >= 1."""
     serial = words[0].removeprefix("0:") if len(words) == 1 and words[0].startswith("0:") else ""
     if not serial.isascii() or not serial.isdigit() or len(serial) > 10 or not 1 <= int(serial) <= LARGEST:
-        raise lines.error(f"0:i with the number i >= 1 of a training sample expected, found {' '.join(words)!r}.")
+        raise lines.error(f"expected 0:i with the number i >= 1 of a training sample, found {' '.join(words)!r}.")
     return int(serial)
 
 
 def _read_header(lines: Lines) -> dict[str, Any]:
-    """The lines before the support vectors: words for names, numbers, arrays for what there is several of."""
+    """The lines before the support vectors: names as words, scalars as numbers, lists as arrays."""
     header: dict[str, Any] = {}
     for line in lines:
         name, *words = line.split() or [""]
         if name == "SV":
             break
         if name in header:
-            raise lines.error(f"{name} for the second time.")
+            raise lines.error(f"{name} occurs twice.")
         if name in ("svm_type", "kernel_type"):
             known = tuple(MACHINES.values()) if name == "svm_type" else KERNELS
             if len(words) != 1 or words[0] not in known:
@@ -383,10 +384,10 @@ def _read_header(lines: Lines) -> dict[str, Any]:
             kind = int if name in ("label", "nr_sv") else float
             numbers = [lines.parse(word, kind, name) for word in words]
             if kind is int and any(abs(value) > LARGEST for value in numbers):
-                raise lines.error(f"{name} {' '.join(words)} must be integers of 32 bits.")
+                raise lines.error(f"{name} {' '.join(words)} must be 32-bit integers.")
             header[name] = np.array(numbers, dtype=kind)
         else:
-            raise lines.error(f"{name!r} does not belong to a model file of LIBSVM.")
+            raise lines.error(f"{name!r} does not belong in a LIBSVM model file.")
     else:
         raise lines.error("the file ends before its support vectors.")
     _check_header(lines, header)
@@ -394,7 +395,7 @@ def _read_header(lines: Lines) -> dict[str, Any]:
 
 
 def _check_header(lines: Lines, header: dict[str, Any]) -> None:
-    """Raise where a part is missing, or does not have as many entries as there are classes or pairs."""
+    """Raise if a part is missing, or its length does not match the number of classes or pairs."""
     needed = ["svm_type", "kernel_type", "nr_class", "total_sv", "rho"]
     needed += {"polynomial": ["degree", "gamma", "coef0"], "rbf": ["gamma"], "sigmoid": ["gamma", "coef0"]}.get(
         header.get("kernel_type", ""), []
@@ -408,15 +409,15 @@ def _check_header(lines: Lines, header: dict[str, Any]) -> None:
     pairs = k * (k - 1) // 2
     for name, count in {"rho": pairs, "probA": pairs, "probB": pairs, "label": k, "nr_sv": k}.items():
         if name in header and len(header[name]) != count:
-            raise lines.error(f"{name} has {len(header[name])} entries, but nr_class = {k} asks for {count}.")
+            raise lines.error(f"{name} has {len(header[name])} entries, but nr_class = {k} requires {count}.")
     if header["svm_type"] in CLASSIFIERS and k < 2:
-        raise lines.error("nr_class = 1 decides nothing; train on two classes or more.")
+        raise lines.error("nr_class = 1 is not a classifier; train on two classes or more.")
     if header["svm_type"] not in CLASSIFIERS and k != 2:
         raise lines.error(f"nr_class = {k} must be 2 for {header['svm_type']}.")
     if "label" in header and len(set(header["label"])) < k:
-        raise lines.error(f"label {' '.join(map(str, header['label']))} names a class twice.")
+        raise lines.error(f"label {' '.join(map(str, header['label']))} contains a class twice.")
     if "nr_sv" in header and header["nr_sv"].min() < 0:
-        raise lines.error(f"nr_sv {' '.join(map(str, header['nr_sv']))} counts less than nothing.")
+        raise lines.error(f"nr_sv {' '.join(map(str, header['nr_sv']))} contains negative counts.")
     if "nr_sv" in header and header["nr_sv"].sum() != header["total_sv"]:
         raise lines.error(f"nr_sv sums to {header['nr_sv'].sum()}, but total_sv = {header['total_sv']}.")
 

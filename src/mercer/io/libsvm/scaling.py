@@ -24,27 +24,27 @@ from .data import LARGEST
 
 @dataclass(frozen=True, eq=False)
 class Range:
-    r"""Ranges of features and the interval to which they are mapped, as LIBSVM's `svm-scale` keeps them.
+    r"""Feature ranges and the interval they are mapped to, as in LIBSVM's `svm-scale`.
 
     .. math:: x_j \mapsto l + (u - l) \frac{x_j - \min_j}{\max_j - \min_j}
 
     Parameters
     ----------
     minimum, maximum : array of shape (n_features,)
-        Of each feature on the training data. Where they are equal, the feature is mapped to 0.
+        Minimum and maximum of each feature on the training data. If they are equal, the feature is mapped to 0.
     lower, upper : float
-        l < u.
+        Ends of the interval, l < u.
     target : Range, optional
-        The range of the targets, as one feature (`svm-scale -y`); kept in the file, applied by
+        The range of the targets, as one feature (`svm-scale -y`); stored in the file, applied by
         ``range.target.apply(y[:, None])``.
 
     Notes
     -----
     New values outside the range are mapped outside [l, u]. Features that were constant in training become 0, with a
-    warning if they vary now. Files omit them, so columns beyond the last index count as constant too.
+    warning if they vary in the new data. Files omit them, so columns beyond the last index also count as constant.
 
     Zeros of a sparse matrix count as values: they affect minimum and maximum, and usually become 0 only if ``lower=0``
-    and the feature is never negative. Then the matrix stays sparse; otherwise it fills up, with a warning.
+    and the feature is never negative. Then the matrix stays sparse; otherwise it becomes dense, with a warning.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Range:
         return cls(*_extremes(X), float(lower), float(upper))
 
     def apply(self, X: Data) -> Any:
-        """X with its columns mapped; CSR for CSR."""
+        """Map the columns of X; the result is CSR if X is."""
         X = Vectors(sparse=True).check(X, self)
         d, width = len(self.minimum), X.shape[1]
         _require_room(X, 2 * width, f"the ranges of {width} columns; keep the columns that occur")
@@ -92,7 +92,7 @@ class Range:
         lost = np.flatnonzero((low == high) & np.not_equal(*_extremes(X)))
         if len(lost):
             warnings.warn(
-                f"Range: {len(lost)} columns of X, the first {lost[0]}, vary but were constant in training: now 0.",
+                f"Range: {len(lost)} columns of X, first {lost[0]}, vary but were constant in training; they become 0.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -108,15 +108,15 @@ class Range:
         filled = vstack([csr_array(self._map(X[r].toarray(), like(low, X), like(high, X))) for r in rows], format="csr")
         if filled.nnz > X.nnz:
             warnings.warn(
-                f"Range: scaling raised the number of non-zeros from {X.nnz} to {filled.nnz}, because 0 is not mapped "
-                "to 0; use lower=0 for sparse, non-negative data.",
+                f"Range: scaling increased the number of non-zeros from {X.nnz} to {filled.nnz}, because 0 is not "
+                "mapped to 0; use lower=0 for sparse, non-negative data.",
                 UserWarning,
                 stacklevel=2,
             )
         return filled
 
     def _map(self, values: Array, low: Any, high: Any) -> Any:
-        """Element by element, in LIBSVM's order of operations; the ends exactly."""
+        """Map elementwise, in LIBSVM's order of operations, with exact values at the ends."""
         xp = namespace(values)
         with np.errstate(over="ignore", invalid="ignore"):
             span = high - low
@@ -127,13 +127,13 @@ class Range:
         inner = xp.where(span > 0, inner, xp.zeros_like(inner))
         if not xp.all(xp.isfinite(span)) or not xp.all(xp.isfinite(inner)):
             raise ValueError(
-                "Range: the values, their ranges or the interval are so large that a scaled value overflows; divide "
-                "the data by a power of ten first."
+                "Range: a scaled value overflows, because the values, their ranges or the interval are too large; "
+                "divide the data by a power of ten first."
             )
         return inner
 
     def save(self, path: FilePath) -> None:
-        """Write the file that ``svm-scale -r`` reads: features that vary, indices from 1."""
+        """Write a file for ``svm-scale -r``: features that vary, with indices from 1."""
         with writing(path) as text:
             if self.target is not None:
                 r = self.target
@@ -145,7 +145,7 @@ class Range:
 
     @classmethod
     def load(cls, path: FilePath) -> Self:
-        """Read a file that ``svm-scale -s`` or `save` wrote. Features that it does not name are constant."""
+        """Read a file written by ``svm-scale -s`` or `save`. Features not listed are constant."""
         with reading(path) as lines:
             words = (line.split() for line in lines)
             first = next(words, [])
@@ -155,18 +155,18 @@ class Range:
                 target = cls(np.array([low]), np.array([high]), a, b)
                 first = next(words, [])
             if first != ["x"]:
-                raise lines.error("a range file has a line x, then the interval, then index minimum maximum.")
+                raise lines.error("a range file needs a line x, then the interval, then index minimum maximum.")
             lower, upper = _interval(lines, words)
             if lower == upper:
-                raise lines.error(f"the interval [{lower:g}, {upper:g}] is a point; it must have two ends.")
+                raise lines.error(f"the interval [{lower:g}, {upper:g}] is a point; its ends must differ.")
             known: dict[int, list[float]] = {}
             last = 0
             for row in filter(None, words):
                 index = lines.parse(row[0], int, "index")
                 if index <= last:
-                    raise lines.error(f"index {index} after {last}; indices start at 1 and ascend.")
+                    raise lines.error(f"index {index} after {last}; indices must start at 1 and ascend.")
                 if index > LARGEST:
-                    raise lines.error(f"index {index} is larger than {LARGEST}, the largest of the format.")
+                    raise lines.error(f"index {index} is larger than {LARGEST}, the maximum of the format.")
                 last = index
                 known[index] = _interval(lines, iter([row[1:]]))
             if 16 * last > max(ROOM, PACKED * Path(path).stat().st_size):
@@ -180,13 +180,13 @@ class Range:
 
 
 def _require_room(X: Data, numbers: int, what: str) -> None:
-    """Raise where so many numbers are much more than a sparse matrix holds."""
+    """Raise if this count of numbers needs far more memory than the sparse matrix."""
     if is_sparse(X) and 8 * numbers > max(ROOM, PACKED * 12 * X.nnz):
-        raise ValueError(f"Range: X holds {X.nnz} numbers, but {8e-9 * numbers:.3g} GB are needed for {what}.")
+        raise ValueError(f"Range: X has {X.nnz} nonzeros, but {8e-9 * numbers:.3g} GB are needed for {what}.")
 
 
 def _extremes(X: Data) -> tuple[np.ndarray, np.ndarray]:
-    """The smallest and the largest value of each column, zeros of a sparse matrix included."""
+    """The minimum and maximum of each column, including the zeros of a sparse matrix."""
     if is_sparse(X):
         low, high = X.min(axis=0).toarray(), X.max(axis=0).toarray()
     else:
@@ -199,10 +199,10 @@ def _interval(lines: Lines, words: Iterator[list[str]]) -> list[float]:
     """The next line as the two ends of an interval."""
     row = next(words, [])
     if len(row) != 2:
-        raise lines.error(f"2 numbers expected, found {' '.join(row)!r}.")
+        raise lines.error(f"expected 2 numbers, found {' '.join(row)!r}.")
     low, high = (lines.parse(word, float, "the value") for word in row)
     if low > high:
-        raise lines.error(f"the interval [{low:g}, {high:g}] must have its lower end first.")
+        raise lines.error(f"the interval [{low:g}, {high:g}] must start with its lower end.")
     return [low, high]
 
 
@@ -214,7 +214,7 @@ def scale(X: Data, lower: float = -1.0, upper: float = 1.0) -> tuple[Any, Range]
     X : array or CSR matrix of shape (n_samples, n_features)
         Training data. A constant feature becomes 0; for the zeros of a sparse matrix see `Range`.
     lower, upper : float
-        lower < upper. 0 keeps non-negative sparse data sparse.
+        Ends of the interval, lower < upper. ``lower=0`` keeps non-negative sparse data sparse.
 
     Returns
     -------

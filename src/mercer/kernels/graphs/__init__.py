@@ -1,8 +1,8 @@
 """Kernels between graphs: counts of labels, paths, walks and small subgraphs.
 
-A graph is what `mercer.domains.Graphs` takes: a networkx object, an adjacency matrix, a pair (adjacency, labels), or a
-`mercer.domains.Graph`. A node or an edge without a label has the label None. An undirected edge is a pair of arcs, and
-kernels that go along edges go along arcs.
+Graphs are accepted in the forms of `mercer.domains.Graphs`: a networkx object, an adjacency matrix, a pair
+(adjacency, labels), or a `mercer.domains.Graph`. A node or edge without a label has the label None. An undirected edge
+is a pair of arcs, and kernels that follow edges follow arcs.
 """
 
 from .graphlet import Graphlet

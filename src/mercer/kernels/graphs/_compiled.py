@@ -9,13 +9,13 @@ import numpy as np
 from ..._jit import njit, njit_reordered
 from ...types import Array
 
-ACCURACY = 1e-15  # of a value of the random-walk kernel, relative to the walks of length 0
+ACCURACY = 1e-15  # of values of the random-walk kernel, relative to the walks of length 0
 POWERS = 100  # steps of the power method
 
 
 @njit
 def steps(indptr: Any, indices: Any) -> Any:
-    """The numbers of arcs on the shortest paths between all nodes, by breadth-first searches; −1 for none."""
+    """The number of arcs on the shortest path between all pairs of nodes, by breadth-first search; −1 for no path."""
     n = len(indptr) - 1
     D = np.full((n, n), -1.0)
     queue = np.empty(n, dtype=np.int64)
@@ -38,7 +38,7 @@ def steps(indptr: Any, indices: Any) -> Any:
 
 @njit
 def cliques(indptr: Any, indices: Any) -> Any:
-    """The cliques of four nodes whose smallest is each node, in an undirected graph with sorted neighbours."""
+    """For each node, the number of 4-cliques in which it is the smallest; undirected graph, sorted neighbours."""
     n = len(indptr) - 1
     count = np.zeros(n)
     mark = np.zeros(n, dtype=np.int64)  # when a node was last seen as a neighbour of u, or of u and v
@@ -72,7 +72,7 @@ def cliques(indptr: Any, indices: Any) -> Any:
 
 @njit
 def spread(V: Array, arcs: Any, others: Any, T: Array, out: Array) -> None:
-    """out = Σ_l A_l V B_lᵀ over the labels l of the arcs, which are sorted by label; T is room for B."""
+    """out = Σ_l A_l V B_lᵀ over the labels l of the arcs, which are sorted by label; T is workspace."""
     # the arcs of each graph are four arrays: their sources, targets, labels and weights
     (sa, ta, la, wa), (sb, tb, lb, wb) = arcs, others
     n, m = V.shape
@@ -100,7 +100,7 @@ def spread(V: Array, arcs: Any, others: Any, T: Array, out: Array) -> None:
 
 @njit
 def alike(a: Array, b: Array, similarity: Any, shift: int) -> Any:
-    """The matrix S of the nodes' similarities: equal labels, times the columns of `similarity` from `shift` on."""
+    """The matrix S of node similarities: equality of labels times the columns of `similarity` from `shift` on."""
     S = np.zeros((len(a), len(b)))
     for i in range(len(a)):
         for j in range(len(b)):
@@ -111,9 +111,9 @@ def alike(a: Array, b: Array, similarity: Any, shift: int) -> Any:
 
 @njit
 def radius(labels: Array, arcs: Any, similarity: Any) -> float:
-    """An upper bound, close from above, of the spectral radius of V ↦ S ∘ Σ_l A_l V A_lᵀ."""
-    # For every positive V the largest ratio of image to V is one (Collatz and Wielandt). The power method makes it
-    # smaller; half of it times V is added to the image, so that it does so for bipartite graphs as well.
+    """A tight upper bound on the spectral radius of V ↦ S ∘ Σ_l A_l V A_lᵀ."""
+    # For every positive V, the largest ratio of the image to V is an upper bound (Collatz and Wielandt). The power
+    # method lowers it; adding half the bound times V to the image makes this work for bipartite graphs as well.
     S = alike(labels, labels, similarity, 0)
     n = len(labels)
     V, W, T = np.ones((n, n)), np.empty((n, n)), np.empty((n, n))
@@ -124,7 +124,7 @@ def radius(labels: Array, arcs: Any, similarity: Any) -> float:
         bound = 0.0
         for i in range(n):
             for j in range(n):
-                bound = max(bound, W[i, j] / V[i, j])  # V falls to a third in a step at most
+                bound = max(bound, W[i, j] / V[i, j])  # V falls at most to a third in one step
         if bound == 0.0:
             return 0.0
         best = min(best, bound)
@@ -138,7 +138,7 @@ def conjugate_gradients(S: Array, arcs: Any, others: Any, decay: float, rate: fl
     """sᵀ(I − λ D(A ⊗ B)D)⁻¹s for undirected graphs, with s = S^½ and D its diagonal matrix."""
     n, m = S.shape
     root = np.sqrt(S)
-    r, p, U = root.copy(), root.copy(), S.copy()  # the residual, the direction, and D times it
+    r, p, U = root.copy(), root.copy(), S.copy()  # the residual, the direction, and D times the direction
     T, Q = np.empty((n, m)), np.empty((n, m))
     rr = start = S.sum()
     total = 0.0
@@ -152,7 +152,7 @@ def conjugate_gradients(S: Array, arcs: Any, others: Any, decay: float, rate: fl
                 Q[i, j] = p[i, j] - decay * root[i, j] * Q[i, j]
                 pq += p[i, j] * Q[i, j]
         step, before = rr / pq, rr
-        total += step * rr  # the form rises by that much: Hestenes and Stiefel
+        total += step * rr  # the increase of the quadratic form: Hestenes and Stiefel
         rr = 0.0
         for i in range(n):
             for j in range(m):
@@ -168,8 +168,8 @@ def conjugate_gradients(S: Array, arcs: Any, others: Any, decay: float, rate: fl
 @njit
 def series(S: Array, arcs: Any, others: Any, decay: float) -> float:
     """The sum of the entries of F = S + λ S ∘ Σ_l A_l F B_lᵀ, term by term."""
-    # A walk of length n + 1 + m is one of length n, an arc, and one of length m. So with the largest weights a and b
-    # the terms after t_n are at most λab t_n times the whole sum, whatever they have been so far.
+    # A walk of length n + 1 + m consists of a walk of length n, an arc, and a walk of length m. So with the largest
+    # weights a and b, the terms after t_n sum to at most λab t_n times the whole sum, whatever the earlier terms.
     V, T, W = S.copy(), np.empty_like(S), np.empty_like(S)
     term = total = S.sum()
     if len(arcs[3]) == 0 or len(others[3]) == 0:
@@ -187,7 +187,7 @@ def series(S: Array, arcs: Any, others: Any, decay: float) -> float:
 def walks(
     graph: Any, many: Any, similarity: Any, directed: Any, decay: float, rate: Any, first: int, out: Array
 ) -> None:
-    """out[j] = the random-walk kernel of a graph and the j-th of many, which follow one another, from `first` on."""
+    """out[j] = the random-walk kernel of a graph with the j-th of many, stored one after another, from `first` on."""
     (labels, arcs), (nodes, ends, all_labels, all_arcs) = graph, many
     source, target, arc, weights = all_arcs
     for j in range(first, len(nodes) - 1):

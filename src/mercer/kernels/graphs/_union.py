@@ -1,4 +1,4 @@
-"""Many graphs side by side as one, so that array operations treat them together; numbers for their labels."""
+"""The disjoint union of many graphs, for array operations on all of them at once; numbers for their labels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .._structured import Store
 
 
 class Union(NamedTuple):
-    """The disjoint union of graphs: the first node of each (and the number of all), and the arcs in order of source."""
+    """The disjoint union of graphs: the first node of each (and the total number), and the arcs ordered by source."""
 
     first: np.ndarray
     source: np.ndarray
@@ -28,12 +28,12 @@ class Union(NamedTuple):
 
 
 def node_numbers(graphs: Iterable[Graph], store: Store) -> np.ndarray:
-    """The number of each node's label, one graph after the other."""
+    """The number of each node's label, one graph after another."""
     return _numbers("node", (v for g in graphs for v in (g.labels or [None] * g.n)), store)
 
 
 def arc_numbers(graphs: Iterable[Graph], store: Store) -> np.ndarray:
-    """The number of each arc's label, one graph after the other."""
+    """The number of each arc's label, one graph after another."""
     return _numbers("edge", (v for g in graphs for v in (g.edge_labels or [None] * len(g.indices))), store)
 
 

@@ -17,9 +17,9 @@ from .._structured import Counted, Counts, Store
 from ._compiled import cliques
 from ._union import Union
 
-# How often each graph on k nodes (row) lies in each other one (column) as a subgraph, induced or not. In order: none,
-# an edge, two edges that meet, a triangle; and none, an edge, two apart, two that meet, a triangle, a star, a path, a
-# triangle with a tail, a square, a square with a diagonal, all.
+# How often each graph on k nodes (row) occurs in each other (column) as a subgraph, induced or not. The edges in order:
+# none, one, two adjacent, a triangle; and none, one, two disjoint, two adjacent, a triangle, a star, a path, a triangle
+# with a tail, a square, a square with a diagonal, all.
 WITHIN = {
     3: np.array([[1, 1, 1, 1], [0, 1, 2, 3], [0, 0, 1, 3], [0, 0, 0, 1]]),
     4: np.array(
@@ -43,7 +43,7 @@ CONNECTED = {3: [2, 3], 4: [5, 6, 7, 8, 9, 10]}
 
 @register
 class Graphlet(Counted):
-    r"""Graphlet kernel: counts of the induced subgraphs with three or four nodes, by their form.
+    r"""Graphlet kernel: counts of induced subgraphs with three or four nodes, by isomorphism type.
 
     .. math::
         k(G, H) = \sum_F \; \#\{S \subset V(G) : G[S] \cong F\} \; \#\{T \subset V(H) : H[T] \cong F\}
@@ -53,18 +53,18 @@ class Graphlet(Counted):
     Parameters
     ----------
     size : 3 or 4
-        The number of nodes. Raising it sees more of the form, at a higher cost.
+        The number of nodes. Raising it captures more structure, at a higher cost.
     connected : bool
-        Whether only connected F count: 2 of size three, 6 of size four. In sparse graphs the others are in the
-        majority by far, and tell mainly how large and how dense the graphs are.
+        Whether to count only connected F: 2 of size three, 6 of size four. In sparse graphs the others are by far the
+        majority, and mainly reflect how large and how dense the graphs are.
 
     Notes
     -----
     Positive definite, as an inner product of counts. Labels, weights, directions and loops are ignored: i and j
-    are neighbours if an arc leads from one to the other. Graphs with fewer nodes than `size` have the feature vector
-    zero. ``Graphlet().normalized()`` compares frequencies. Subgraphs that need not be induced are counted by closed
-    formulas from degrees, common neighbours and cliques; the induced ones follow by a linear map, exactly as long as
-    the former stay below 2⁵³. A form costs O(Σ degree²), and for size 4 O(triangles · degree) more; a value costs O(1).
+    are neighbours if an arc joins them in either direction. Graphs with fewer nodes than `size` have zero feature
+    vectors. ``Graphlet().normalized()`` compares frequencies. Non-induced subgraphs are counted by closed formulas from
+    degrees, common neighbours and cliques; the induced counts follow by a linear map, and are exact if the former stay
+    below 2⁵³. A feature vector costs O(Σ degree²), plus O(triangles · degree) for size 4; a value costs O(1).
 
     References
     ----------
@@ -98,7 +98,7 @@ class Graphlet(Counted):
 
 
 def _subgraphs(graphs: list[Graph], size: int) -> np.ndarray:
-    """How often each graph on `size` nodes lies in each of the graphs, induced or not: a column for each of them."""
+    """How often each graph on `size` nodes occurs in each of `graphs` (columns), induced or not."""
     union = Union.of(graphs)
     nodes, width = np.diff(union.first).astype(float), union.first[-1]
     ends = union.source != union.target
@@ -107,12 +107,12 @@ def _subgraphs(graphs: list[Graph], size: int) -> np.ndarray:
     A.sort_indices()
     degree = np.diff(A.indptr).astype(float)
     square = A @ A
-    # edges; pairs of nodes with the number of their common neighbours; edges with that of their triangles
+    # edges; pairs of nodes with their numbers of common neighbours; edges with their numbers of triangles
     edge, pair, closed = (triu(M, 1, "coo") for M in (A, square, A.multiply(square)))
     (i, j), (u, v), shared = edge.coords, closed.coords, closed.data
 
     def total(values: Array, at: Any = None) -> np.ndarray:
-        """Summed for each graph; values stand at all nodes, or at given ones."""
+        """The sum over each graph of values at all nodes, or at the given ones."""
         filled = values if at is None else np.bincount(at, values, width)
         return np.add.reduceat(filled, union.first[:-1])
 

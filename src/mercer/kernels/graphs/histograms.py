@@ -1,4 +1,4 @@
-"""Counts of the labels alone: what every other kernel on graphs has to beat."""
+"""Counts of labels only: the baseline for all other kernels on graphs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ._union import arc_numbers, node_numbers
 
 @register
 class VertexHistogram(Counted):
-    r"""Inner product of the counts of node labels.
+    r"""Inner product of node label counts.
 
     .. math:: k(G, H) = \sum_\ell \#\{v \in G : \ell(v) = \ell\} \; \#\{w \in H : \ell(w) = \ell\}
 
     Notes
     -----
-    Positive definite, as an inner product. Without labels it is the product of the numbers of nodes. A form costs
-    O(nodes), a value O(labels).
+    Positive definite, as an inner product. Without labels it is the product of the numbers of nodes. A feature vector
+    costs O(nodes), a value O(labels).
 
     References
     ----------
@@ -42,15 +42,15 @@ class VertexHistogram(Counted):
 
 @register
 class EdgeHistogram(Counted):
-    r"""Inner product of the counts of edge labels.
+    r"""Inner product of edge label counts.
 
     .. math:: k(G, H) = \sum_\ell \#\{e \in G : \ell(e) = \ell\} \; \#\{f \in H : \ell(f) = \ell\}
 
     Notes
     -----
-    Positive definite, as an inner product. Each edge counts once, in a directed graph each arc. Without labels it is
-    the product of the numbers of edges; a graph without edges has the feature vector zero. A form costs O(edges), a
-    value O(labels).
+    Positive definite, as an inner product. Each edge counts once; in a directed graph, each arc. Without labels it is
+    the product of the numbers of edges; a graph without edges has a zero feature vector. A feature vector costs
+    O(edges), a value O(labels).
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The best assignment of the nodes of one graph to those of the other, which needs no search."""
+"""The best assignment of the nodes of one graph to those of another, in closed form."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ class OptimalAssignment(Refined):
         = \sum_{\tau} \min\bigl(\#_\tau(G), \#_\tau(H)\bigr)
 
     over the matchings B of the nodes, with the labels τᵢ of `WeisfeilerLehman`. As the labels form a hierarchy, the
-    best matching is the intersection of the histograms of all labels.
+    best matching is given by the intersection of the histograms of all labels.
 
     Parameters
     ----------
     iterations : int >= 0
-        h, the number of refinements. Raising it tells larger neighbourhoods apart.
+        h, the number of refinements. Raising it distinguishes larger neighbourhoods.
     edge_labels : bool
-        Whether edges are told apart by their labels.
+        Whether edges are distinguished by their labels.
 
     Notes
     -----
-    Positive definite: the hierarchy makes the similarity of nodes strong in the sense of the reference, without which
-    an optimal assignment need not be. Nodes left over in the larger graph count nothing. A form costs O(h · edges), a
-    value at most O(h · nodes).
+    Positive definite, because the hierarchy makes the node similarity strong in the sense of the reference; other
+    optimal assignments need not be. Unmatched nodes of the larger graph count nothing. A feature vector costs
+    O(h · edges), a value at most O(h · nodes).
 
     References
     ----------

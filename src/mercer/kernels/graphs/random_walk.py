@@ -45,30 +45,30 @@ class RandomWalk(Structured):
         \prod_{t=0}^n \kappa(v_t, w_t) \prod_{t=1}^n a(v_{t-1} v_t) \, a(w_{t-1} w_t) \,
         [\ell(v_{t-1} v_t) = \ell(w_{t-1} w_t)]
 
-    with the weights a of the edges. κ(v, w) is 1 for nodes with equal labels and 0 for others, times the node kernel of
-    their attributes where one is given.
+    with edge weights a. κ(v, w) is 1 for nodes with equal labels and 0 for others, multiplied by the node kernel of
+    their attributes if one is given.
 
     Parameters
     ----------
     decay : float > 0
         λ. Raising it gives longer walks more weight. The series converges for λρ < 1, where ρ is the spectral radius
-        of the product of a graph with itself; a λ that is too large is refused, and the message names one that is not.
-        A new graph can have a larger ρ than those of the fit, and is refused then. For weights and κ ≤ 1, ρ is at most
-        the square of the largest degree, so that a λ below its reciprocal is safe for all later graphs.
+        of the product of a graph with itself; if λ is too large, an error suggests a valid value. A new graph can have
+        a larger ρ than the training graphs, and then raises the same error. For weights and κ ≤ 1, ρ is at most the
+        square of the largest degree, so a λ below the reciprocal of that square is safe for all later graphs.
     edge_labels : bool
-        Whether edges are told apart by their labels.
+        Whether edges are distinguished by their labels.
     node_kernel : Kernel, optional
-        A kernel of vectors, with values ≥ 0, for the attributes of the nodes. None ignores attributes.
+        A kernel on vectors, with values ≥ 0, for node attributes. None ignores attributes.
 
     Notes
     -----
-    Positive definite for a positive definite node kernel, as a sum of such kernels of sequences. By the inequality of
-    Cauchy and Schwarz the series converges for two graphs if it does for each with itself.
+    Positive definite for a positive definite node kernel, as a sum of positive definite kernels on sequences. By the
+    Cauchy–Schwarz inequality, the series converges for two graphs if it does for each with itself.
 
     With S the matrix of κ and :math:`A_\ell, B_\ell` the adjacency matrices of the edges with label ℓ, k is the sum of
-    the entries of F, where :math:`F = S + \lambda S \circ \sum_\ell A_\ell F B_\ell^\top`. Undirected graphs solve this
-    by conjugate gradients in the symmetric form :math:`F = S^{1/2} \circ g`; with a residual r, k is exact to
-    :math:`\lVert r \rVert^2 / (1 - \lambda\rho)`, which is kept below rounding. Directed ones sum the series, in
+    the entries of F, where :math:`F = S + \lambda S \circ \sum_\ell A_\ell F B_\ell^\top`. Undirected graphs use
+    conjugate gradients in the symmetric form :math:`F = S^{1/2} \circ g`; with residual r, the error of k is at most
+    :math:`\lVert r \rVert^2 / (1 - \lambda\rho)`, which is kept below rounding. Directed graphs sum the series, in
     :math:`O(1 / (1 - \lambda\rho))` steps. The product graph is never formed: a step costs O(nodes · edges) of the two
     graphs.
 
@@ -102,12 +102,12 @@ class RandomWalk(Structured):
         check_choice(self, "edge_labels", self.edge_labels, (True, False))
         if self.node_kernel is not None:
             if not is_kernel(self.node_kernel):
-                raise TypeError(f"RandomWalk: node_kernel = {self.node_kernel!r} must be a Kernel object, or None.")
+                raise TypeError(f"RandomWalk: node_kernel = {self.node_kernel!r} must be a Kernel object or None.")
             self.node_kernel.validate()
 
     def check_arguments(self, X: Checked, Y: Checked = None) -> tuple[Any, Any]:
         X, Y = super().check_arguments(X, Y)
-        store = _store(self._kept())  # for all graphs at once, so that the message names a decay that suits all
+        store = _store(self._kept())  # all graphs at once, so that the error suggests a decay valid for all
         self._check_decay(self._forms(X if Y is None else [*X, *Y], store)[1])
         return X, Y
 
@@ -123,7 +123,7 @@ class RandomWalk(Structured):
         copy = clone(self)
         if self.node_kernel is not None:
             copy.node_kernel = self.node_kernel.resolve(self._attributes(self.domain.check(X, self)))
-        copy.check_arguments(X)  # inside other kernels `compare` sees a tile of the graphs at a time
+        copy.check_arguments(X)  # within other kernels, `compare` gets only a tile of the graphs at a time
         return copy
 
     def _attributes(self, members: Sequence[Graph | Walker]) -> np.ndarray:
@@ -132,7 +132,7 @@ class RandomWalk(Structured):
         widths = sorted({part.shape[1] for part in parts})
         if len(parts) < len(members) or len(widths) > 1:
             found = "a graph has none" if len(parts) < len(members) else f"they have {widths} columns"
-            raise ValueError(f"RandomWalk: node_kernel needs attributes of the nodes, of one length, but {found}.")
+            raise ValueError(f"RandomWalk: node_kernel needs node attributes of equal length, but {found}.")
         return np.concatenate(parts)
 
     def form(self, g: Graph, store: Store) -> Walker:
@@ -146,15 +146,15 @@ class RandomWalk(Structured):
         return Walker(labels, *arcs, g.directed, attributes, reach)
 
     def _similarity(self, a: np.ndarray | None, b: np.ndarray | None) -> np.ndarray:
-        """The node kernel of attributes; an empty matrix where there is none."""
+        """The node kernel of the attributes; an empty matrix if there is none."""
         if self.node_kernel is None:
             return np.empty((0, 0))
         K = np.ascontiguousarray(self.node_kernel.evaluate(*self.node_kernel.check_arguments(a, b)), dtype=np.float64)
         shape = len(a), len(a if b is None else b)  # type: ignore[arg-type]
-        if K.shape != shape:  # which compiled code takes for granted
-            raise ValueError(f"RandomWalk: node_kernel gave a matrix of shape {K.shape} for {shape} nodes.")
+        if K.shape != shape:  # compiled code relies on this
+            raise ValueError(f"RandomWalk: node_kernel returned a matrix of shape {K.shape} for {shape} nodes.")
         if K.min() < 0:
-            raise ValueError(f"RandomWalk: node_kernel has the value {K.min():g}; all must be >= 0. Take a Gaussian.")
+            raise ValueError(f"RandomWalk: node_kernel has the value {K.min():g}; all must be >= 0. Use a Gaussian.")
         return K
 
     def compare(self, A: list[Walker], B: list[Walker] | None) -> np.ndarray:

@@ -12,7 +12,7 @@ from .._structured import Counted, Counts, Store
 from ._compiled import steps
 from ._union import node_numbers
 
-BITS = 33  # of a length, ten digits: sums of the same weights in another order are the same
+BITS = 33  # of a length, ten digits: sums of the same weights in a different order compare equal
 
 
 @register
@@ -25,10 +25,10 @@ class ShortestPath(Counted):
 
     Notes
     -----
-    Positive definite, as an inner product of counts. The sums are over ordered pairs, so that each path of an
-    undirected graph counts in both directions, and in a directed graph along its arcs. The weights of the edges are
-    their lengths; distances are equal if they agree to ten digits. Graphs without edges have the feature vector zero.
-    A form costs O(nodes · edges) (with weights a logarithm more), a value at most O(nodes²).
+    Positive definite, as an inner product of counts. The sums are over ordered pairs, so each path counts in both
+    directions in an undirected graph, and along its arcs in a directed one. Edge weights are lengths; distances are
+    equal if they agree to ten digits. Graphs without edges have zero feature vectors. A feature vector costs
+    O(nodes · edges) (times a logarithm with weights), a value at most O(nodes²).
 
     References
     ----------
@@ -58,7 +58,7 @@ class ShortestPath(Counted):
 
 
 def _distances(g: Graph) -> np.ndarray:
-    """The lengths of the shortest paths, infinite or negative where there is none."""
+    """The lengths of the shortest paths; infinite or negative if there is none."""
     if np.all(g.weights == 1):
         return steps(g.indptr, g.indices)
     mantissa, exponent = np.frexp(dijkstra(g.adjacency))

@@ -1,4 +1,4 @@
-"""The subtree kernel of Weisfeiler and Lehman's refinement of labels."""
+"""The subtree kernel based on Weisfeiler–Lehman label refinement."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ._union import Union, arc_numbers, node_numbers
 
 
 def refined_labels(graphs: list[Graph], store: Store, iterations: int, edge_labels: bool) -> list[Counts]:
-    """The counts of the labels that the nodes have had from the start to the last refinement.
+    """The counts of all node labels, from the initial ones to the last refinement.
 
-    A new label is the number of the old one together with the sorted pairs (label of arc, label of its end). It is
-    looked up by that content, so that labels agree across collections, and two different ones never do. Labels of
-    different iterations have different numbers, since the first old label tells them apart.
+    A new label is a number for the old label together with the sorted pairs (label of arc, label of its end). It is
+    looked up by this content, so labels agree across collections, and different ones never collide. Labels of
+    different iterations have different numbers, because the content includes the old label.
     """
     union = Union.of(graphs)
     nodes, arcs = union.first[-1], len(union.source)
@@ -42,7 +42,7 @@ def refined_labels(graphs: list[Graph], store: Store, iterations: int, edge_labe
 
 
 class Refined(Counted):
-    """Base of the kernels on refined labels."""
+    """Base class of kernels on refined labels."""
 
     proven = PD
     trials = [(), (0,), (2, True)]
@@ -59,7 +59,7 @@ class Refined(Counted):
 
 @register
 class WeisfeilerLehman(Refined):
-    r"""Weisfeiler–Lehman subtree kernel: counts of the labels of refined neighbourhoods.
+    r"""Weisfeiler–Lehman subtree kernel: counts of refined node labels.
 
     .. math::
         k(G, H) = \sum_{i=0}^h \sum_{v \in G} \sum_{w \in H} [\tau_i(v) = \tau_i(w)], \qquad
@@ -70,15 +70,15 @@ class WeisfeilerLehman(Refined):
     Parameters
     ----------
     iterations : int >= 0
-        h, the number of refinements. Raising it tells larger neighbourhoods apart; 0 is `VertexHistogram`.
+        h, the number of refinements. Raising it distinguishes larger neighbourhoods; 0 is `VertexHistogram`.
     edge_labels : bool
-        Whether edges are told apart by their labels.
+        Whether edges are distinguished by their labels.
 
     Notes
     -----
     Positive definite, as an inner product of counts. Labels are compared exactly, without hashing. A directed graph is
-    refined along its arcs, from the source to the targets. Values grow with the sizes of the graphs:
-    ``WeisfeilerLehman().normalized()`` is the cosine. A form costs O(h · edges), a value at most O(h · nodes).
+    refined along its arcs, from targets to sources. Values grow with graph size; ``WeisfeilerLehman().normalized()`` is
+    the cosine. A feature vector costs O(h · edges), a value at most O(h · nodes).
 
     References
     ----------

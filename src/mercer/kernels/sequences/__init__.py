@@ -1,4 +1,4 @@
-"""Kernels on time series, which need not have the same length."""
+"""Kernels on time series, possibly of different lengths."""
 
 from .dynamic_time_warping import DynamicTimeWarping
 from .global_alignment import GlobalAlignment

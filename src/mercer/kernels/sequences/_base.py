@@ -1,4 +1,4 @@
-"""What kernels on time series share: they lie one after the other in one array."""
+"""Shared code of kernels on time series, which are stored one after another in one array."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..bandwidth import check_median
 
 
 class Series(NamedTuple):
-    """A time series as a (length, d) array, and the logarithm of its value with itself."""
+    """A time series x as a (length, d) array, and log k(x, x)."""
 
     values: np.ndarray
     log_square: float
@@ -26,19 +26,21 @@ class Series(NamedTuple):
 
 
 def stack(members: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The (length, d) arrays below each other, and where each starts; the last entry is where the last one ends."""
+    """The (length, d) arrays stacked, and the start of each; the last entry is the end of the last."""
     return np.concatenate(members), np.cumsum([0, *map(len, members)])
 
 
 def both(A: list[np.ndarray], B: list[np.ndarray]) -> tuple[np.ndarray, ...]:
-    """Two collections as compiled code takes them, which trusts them to have the same columns."""
+    """Two collections in the form for compiled code, which relies on equal numbers of columns."""
     if A[0].shape[1] != B[0].shape[1]:
-        raise ValueError(f"Series of {A[0].shape[1]} and of {B[0].shape[1]} columns cannot be compared; unify them.")
+        raise ValueError(
+            f"Series with {A[0].shape[1]} and {B[0].shape[1]} columns cannot be compared; use the same columns."
+        )
     return *stack(A), *stack(B)
 
 
 class OnSeries(Structured):
-    """Base of the kernels on time series."""
+    """Base class of kernels on time series."""
 
     domain: Domain = Sequences()
     tile = 64
@@ -50,12 +52,12 @@ class OnSeries(Structured):
     def arrays(self, members: list[Any]) -> list[np.ndarray]:
         """The series in double precision."""
         if not all(on_host(x) for x in members):
-            raise TypeError(f"{where(self)}: series are compared on the host; give them as NumPy arrays.")
+            raise TypeError(f"{where(self)}: series are compared on the host; pass them as NumPy arrays.")
         return [np.ascontiguousarray(host(x), dtype=np.float64) for x in members]
 
     def _check_together(self, X: Checked, Y: Checked) -> None:
         widths = [self.domain.dimension(Z) for Z in (X, Y)]
         if widths[0] != widths[1]:
             raise ValueError(
-                f"{where(self)}: the series of X have {widths[0]} columns and those of Y {widths[1]}; they must agree."
+                f"{where(self)}: the series in X have {widths[0]} columns and those in Y {widths[1]}; they must agree."
             )

@@ -1,6 +1,6 @@
 """Compiled sums and minima over all alignments of two series.
 
-Series lie one after the other in the rows of an array, the i-th from ``starts[i]`` to ``starts[i + 1]``.
+Series are stored one after another in the rows of an array, the i-th from ``starts[i]`` to ``starts[i + 1]``.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import numpy as np
 from ..._jit import njit
 from ...types import Array
 
-STEP = 256 * np.log(2.0)  # numbers are held as v · 2^(256 e), with v between 2^-128 and 2^128
+STEP = 256 * np.log(2.0)  # numbers are stored as v · 2^(256 e), with v between 2^-128 and 2^128
 UP, DOWN, HIGH, LOW = 2.0**256, 2.0**-256, 2.0**128, 2.0**-128
 NONE = -(1 << 60)  # the exponent of zero
-FAR = 1e300  # stands for infinity, which compiled code must not meet
+FAR = 1e300  # stands for infinity, which compiled code must avoid
 
 
 @njit
@@ -28,13 +28,13 @@ def _squared_distance(x: Array, y: Array) -> float:
 
 @njit
 def _at(v: float, exponent: int, e: int) -> float:
-    """v · 2^(256 exponent) in units of 2^(256 e), for exponent ≤ e; what is smaller by 2^-256 is below rounding."""
+    """v · 2^(256 exponent) in units of 2^(256 e), for exponent ≤ e; values smaller by 2^-256 are below rounding."""
     return v if exponent == e else v * DOWN if exponent == e - 1 else 0.0
 
 
 @njit
 def _log_sum(x: Array, y: Array, gamma: float, triangle: int, divisible: bool, work: Any, exponent: Any) -> float:
-    """The logarithm of the sum over all alignments; row by row of the table, in numbers of unlimited range."""
+    """The logarithm of the sum over all alignments, row by row of the table, in numbers of unlimited range."""
     n, m = len(x), len(y)
     if triangle and abs(n - m) >= triangle:
         return -FAR
@@ -54,7 +54,7 @@ def _log_sum(x: Array, y: Array, gamma: float, triangle: int, divisible: bool, w
             if divisible:
                 g = g / (2.0 - g) if steps == 0 else 0.5 * g
             distance[j], local[j] = steps, g
-        # the cell above the one to the left: before the first row there is only the corner of the table
+        # the cell diagonally above left: before the first row only the corner of the table exists
         corner, corner_exponent = (1.0, 0) if i == 0 else (value[first], exponent[first])
         left, left_exponent = 0.0, NONE
         value[first], exponent[first] = 0.0, NONE
@@ -84,7 +84,7 @@ def _log_sum(x: Array, y: Array, gamma: float, triangle: int, divisible: bool, w
 def log_sums(
     A: Array, a: Array, B: Array, b: Array, gamma: float, triangle: int, divisible: bool, diagonal: bool, out: Array
 ) -> None:
-    """out[i, j] = log k(xᵢ, yⱼ); with `diagonal`, out[i, 0] = log k(xᵢ, yᵢ) alone."""
+    """out[i, j] = log k(xᵢ, yⱼ); with `diagonal`, only out[i, 0] = log k(xᵢ, yᵢ)."""
     longest = np.max(np.diff(b))
     work, exponent = np.empty((3, longest + 2)), np.empty(longest + 2, dtype=np.int64)
     for i in range(len(a) - 1):
@@ -115,7 +115,7 @@ def _least_cost(x: Array, y: Array, band: int, cost: Any) -> float:
 
 @njit
 def least_costs(A: Array, a: Array, B: Array, b: Array, band: int, out: Array) -> None:
-    """out[i, j] = the least sum of squared distances over all alignments of two series."""
+    """out[i, j] = the smallest sum of squared distances over all alignments of two series."""
     cost = np.empty(np.max(np.diff(b)) + 2)
     for i in range(len(a) - 1):
         for j in range(len(b) - 1):

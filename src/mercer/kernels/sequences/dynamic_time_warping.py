@@ -1,4 +1,4 @@
-"""A Gaussian of the dynamic time warping distance."""
+"""A Gaussian kernel of the dynamic time warping distance."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from ..bandwidth import drawn_rows
 from ._base import OnSeries, Series, both
 from ._compiled import FAR, least_costs
 
-SAMPLE = 200  # distances among at most so many series, drawn with a fixed seed
+SAMPLE = 200  # maximum number of series for the median distance, drawn with a fixed seed
 
 
 @register
 class DynamicTimeWarping(OnSeries):
-    r"""Gaussian of the dynamic time warping distance of two time series, of one length or not.
+    r"""Gaussian of the dynamic time warping distance between two time series of any lengths.
 
     .. math:: k(x, y) = \exp\Bigl(-\frac{\mathrm{dtw}^2(x, y)}{2\ell^2}\Bigr), \qquad
               \mathrm{dtw}^2(x, y) = \min_\pi \sum_{(i, j) \in \pi} \|x_i - y_j\|^2
 
-    over the alignments π, paths of pairs of times from (1, 1) to (n, m) with steps (1, 0), (0, 1) and (1, 1).
+    over the alignments π: paths of time pairs from (1, 1) to (n, m) with steps (1, 0), (0, 1) and (1, 1).
 
     Parameters
     ----------
     lengthscale : float > 0 or "median"
-        ℓ, in the units of dtw. Raising it makes functions smoother. "median" is the median distance of series that
-        differ (of at most 200, drawn with a fixed seed).
+        ℓ, in the units of dtw. Raising it makes functions smoother. "median" is the median distance between different
+        series (of at most 200, drawn with a fixed seed).
     band : int >= 0, optional
-        Times are aligned only if \|i − j\| ≤ band, which lowers the cost from nm to (n + m)·band and forbids extreme
-        warpings. Series whose lengths differ by more have the value 0.
+        Times are aligned only if \|i − j\| ≤ band, which lowers the cost from nm to (n + m)·band and prevents extreme
+        warping. The value is 0 for series whose lengths differ by more.
 
     Notes
     -----
-    INDEFINITE: x = (0, 1) and y = (0, 0, 1) have the distance 0, but the distances √0.5 and √0.75 from z = (0.5, 0.5),
-    which no three vectors can have; by scaling this holds for every ℓ, and with any band ≥ 1. With ``band=0`` it is the
-    Gaussian kernel on the series of each length. Methods for definite kernels refuse it or warn: take
-    `GlobalAlignment`, a corrected spectrum, or a method for indefinite kernels. O(nm) for each pair, compiled, on
-    threads.
+    INDEFINITE: x = (0, 1) and y = (0, 0, 1) have distance 0, but distances √0.5 and √0.75 from z = (0.5, 0.5), which
+    is impossible for three vectors; by scaling this holds for every ℓ, and with any band ≥ 1. With ``band=0`` it is the
+    Gaussian kernel on the series of each length. Methods for definite kernels reject it or warn; use
+    `GlobalAlignment`, a corrected spectrum, or a method for indefinite kernels. Each pair costs O(nm), in compiled and
+    multithreaded code.
 
     References
     ----------
@@ -78,7 +78,7 @@ class DynamicTimeWarping(OnSeries):
         return kernel
 
     def squared_distances(self, A: list[np.ndarray], B: list[np.ndarray]) -> np.ndarray:
-        """dtw² between (length, d) arrays; infinite where the band allows no alignment."""
+        """dtw² between (length, d) arrays; infinite if the band allows no alignment."""
         out = np.empty((len(A), len(B)))
         least_costs(*both(A, B), -1 if self.band is None else int(self.band), out)
         out[out >= FAR] = np.inf

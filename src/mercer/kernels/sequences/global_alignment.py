@@ -18,35 +18,35 @@ from ._compiled import log_sums
 
 @register
 class GlobalAlignment(OnSeries):
-    r"""Global alignment kernel of two time series, of one length or not: the sum over all their alignments.
+    r"""Global alignment kernel of two time series of any lengths: the sum over all their alignments.
 
     .. math:: k(x, y) = \sum_{\pi} \prod_{(i, j) \in \pi} \kappa(x_i, y_j), \qquad
               \kappa = \frac{g}{2 - g}, \quad g(x_i, y_j) = e^{-\|x_i - y_j\|^2 / 2\ell^2}
 
-    An alignment π is a path of pairs of times from (1, 1) to (n, m) with steps (1, 0), (0, 1) and (1, 1). By default
-    :math:`k(x, y) / \sqrt{k(x, x)\, k(y, y)}` is returned.
+    An alignment π is a path of time pairs from (1, 1) to (n, m) with steps (1, 0), (0, 1) and (1, 1). By default the
+    value is :math:`k(x, y) / \sqrt{k(x, x)\, k(y, y)}`.
 
     Parameters
     ----------
     lengthscale : float > 0 or "median"
-        ℓ. Raising it makes more alignments count. "median" is the median distance of the points of all series times the
-        root of the median length.
+        ℓ. Raising it makes more alignments count. "median" is the median distance between the points of all series,
+        times the square root of the median length.
     triangle : int >= 1, optional
-        T: g is multiplied by (1 − |i − j|/T)₊, so that times further apart than T are not aligned and the cost falls
-        from nm to (n + m)T. Series whose lengths differ by T or more have the value 0.
+        T: g is multiplied by (1 − |i − j|/T)₊, so times T or more apart are not aligned, and the cost falls from nm to
+        (n + m)T. The value is 0 for series whose lengths differ by T or more.
     local : {"divisible", "gaussian"}
         κ = g/(2 − g), or κ = g.
     normalize : bool
-        Whether series have length one in feature space. Without it values of long series are too large for a number
-        (there are about 5.8ⁿ alignments) and refused.
+        Whether to normalise series to unit length in feature space. Without it, values for long series overflow (there
+        are about 5.8ⁿ alignments) and raise an error.
 
     Notes
     -----
-    Positive definite where κ/(1 + κ) is. That is g/2 for the "divisible" κ, with the triangle or without; no proof is
-    known for the Gaussian itself, whose definiteness is therefore UNKNOWN. The sum runs in numbers of unlimited range,
-    so that neither long series nor distant ones are lost before they are normalised. For small ℓ the matrix is close to
-    the identity; raise ℓ then. For large ℓ it depends on the lengths alone, through the number of alignments: resample
-    series whose lengths differ by more than a factor of two. O(nm) for each pair, compiled, on threads.
+    Positive definite if κ/(1 + κ) is. For the "divisible" κ this is g/2, with or without the triangle; no proof is
+    known for the Gaussian itself, so its definiteness is UNKNOWN. Sums use numbers of unlimited range, so values of
+    long or distant series neither overflow nor underflow before they are normalised. For small ℓ the matrix is close to
+    the identity; then raise ℓ. For large ℓ it depends only on the lengths, through the number of alignments; resample
+    series whose lengths differ by more than a factor of two. Each pair costs O(nm), in compiled and multithreaded code.
 
     References
     ----------
@@ -111,9 +111,7 @@ class GlobalAlignment(OnSeries):
 
     def _exp(self, logs: np.ndarray) -> np.ndarray:
         if logs.max() > 709:
-            raise ValueError(
-                f"GlobalAlignment: k(x, y) = exp({logs.max():.0f}) is too large for a number; use normalize=True."
-            )
+            raise ValueError(f"GlobalAlignment: k(x, y) = exp({logs.max():.0f}) overflows; use normalize=True.")
         return np.exp(logs)
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:

@@ -1,4 +1,4 @@
-"""Kernels on sets of anything that has a kernel, and on samples of distributions."""
+"""Kernels on sets of anything that has a kernel, and on samples from distributions."""
 
 from .distribution_gaussian import DistributionGaussian
 from .mean_map import MeanMap

@@ -1,4 +1,4 @@
-"""What kernels on sets share: means over all pairs of members in blocks, or the mean of random features of each set."""
+"""Shared code of kernels on sets: means over all pairs of members, in blocks, or mean random features of each set."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .._base import Kernel
 from .._parts import Unary, inner_examples
 from .._structured import Store, Structured, _store
 
-ROWS = 1024  # members of one block
+ROWS = 1024  # members per block
 
 
 def _sets(starts: np.ndarray, part: slice) -> slice:
@@ -25,21 +25,21 @@ def _sets(starts: np.ndarray, part: slice) -> slice:
 
 
 def _sums(values: np.ndarray, starts: np.ndarray, part: slice) -> np.ndarray:
-    """The rows of `values`, one for each member in this part, summed over the members of each set."""
+    """Sum the rows of `values`, one for each member in this part, over the members of each set."""
     return np.add.reduceat(values, np.maximum(starts[_sets(starts, part)] - part.start, 0), axis=0)
 
 
 class OnSets(Unary, Structured):
-    """Base of the kernels that see a set through the mean μ of the features κ(·, x) of its members.
+    """Base class of kernels that represent a set by the mean μ of the features κ(·, x) of its members.
 
-    The *form* of a set is its squared length ‖μ‖², or with `n_features` the mean of its random features.
+    The *form* of a set is its squared norm ‖μ‖² or, with `n_features`, the mean of its random features.
     """
 
     form_parameters: ClassVar[tuple[str, ...]] = ("kernel", "n_features", "random_state")
     kernel: Kernel
     n_features: int | None
     random_state: int
-    tile = 1024  # blocks of members go to threads here, so that few large sets use them too
+    tile = 1024  # threads work on blocks of members, so that few large sets use them too
 
     def validate(self) -> None:
         super().validate()
@@ -54,7 +54,7 @@ class OnSets(Unary, Structured):
         if "spectral_sample" not in self.kernel.provides:
             raise TypeError(
                 f"{where(self)}: n_features needs a stationary kernel with spectral_sample (Gaussian, Laplace, "
-                f"Matern, …); {where(self.kernel)} has none. Leave n_features out."
+                f"Matern, …); {where(self.kernel)} has none. Omit n_features."
             )
 
     @property
@@ -70,11 +70,11 @@ class OnSets(Unary, Structured):
         return super().resolve(self._join(bags)[0])
 
     def _join(self, X: Sequence[Any]) -> tuple[Any, np.ndarray, np.ndarray]:
-        """All members in one collection, where each set starts in it, and the sizes of the sets."""
+        """All members in one collection, the start of each set, and the sizes of the sets."""
         if not all(on_host(x) for x in X):
-            raise TypeError(f"{where(self)}: sets are compared on the host; give their members as NumPy arrays.")
+            raise TypeError(f"{where(self)}: sets are compared on the host; pass their members as NumPy arrays.")
         if len({str(x.dtype) for x in X if is_array(x) or is_sparse(x)}) > 1:
-            raise TypeError(f"{where(self)}: the sets have members of different types; convert them to one.")
+            raise TypeError(f"{where(self)}: the sets have members of different types; convert them to one type.")
         inner = self.kernel.domain
         sizes = np.array([inner.size(x) for x in X])
         return inner.join(list(X)), np.cumsum(sizes) - sizes, sizes
@@ -94,7 +94,7 @@ class OnSets(Unary, Structured):
         across = strips if Y is None else _threads.slices(inner.size(B), size)
 
         def strip(i: int) -> tuple[slice, np.ndarray, np.ndarray]:
-            """Sums of the members of a strip with all others (of a symmetric matrix: all later ones), and its own."""
+            """Sums of a strip of members with all others (if symmetric, with later ones), and within the strip."""
             r = strips[i]
             which = _sets(a, r)
             total, own = np.zeros((len(columns), which.stop - which.start)), np.zeros(())
@@ -115,15 +115,15 @@ class OnSets(Unary, Structured):
                 out[:, which] += total
                 out[which, which] += own
         if Y is None:
-            out = (out + out.T) / 2  # sums in another order differ in the last digits
+            out = (out + out.T) / 2  # sums in a different order differ in the last digits
         return out / (rows[:, None] * columns[None, :])
 
-    # ---- what is kept of each set
+    # ---- what is stored for each set
 
     def _known(self, X: Sequence[Any]) -> list[Any]:
         try:
             store = _store(self._kept())
-        except TypeError:  # the kernel has a parameter that cannot be looked up
+        except TypeError:  # the kernel has an unhashable parameter
             store = Store()
         return self._forms(X, store)[1]
 

@@ -1,4 +1,4 @@
-"""A Gaussian of the distance between the mean feature vectors of two sets."""
+"""A Gaussian kernel of the distance between the mean feature vectors of two sets."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from ._base import OnSets
 
 @register
 class DistributionGaussian(OnSets):
-    r"""Gaussian kernel of the maximum mean discrepancy between two sets, or two samples of distributions.
+    r"""Gaussian kernel of the maximum mean discrepancy between two sets or two samples from distributions.
 
     .. math:: k(A, B) = \exp\Bigl(-\frac{\mathrm{MMD}^2(A, B)}{2\ell^2}\Bigr), \qquad
               \mathrm{MMD}^2(A, B) = \|\mu_A - \mu_B\|^2
               = \overline{\kappa(a, a')} + \overline{\kappa(b, b')} - 2\, \overline{\kappa(a, b)}
 
-    with means over all pairs, of a member with itself too. The order of the members does not matter.
+    with means over all pairs, including each member with itself. The order of the members does not matter.
 
     Parameters
     ----------
     kernel : Kernel
-        κ, on whatever the members are; ``lengthscale="median"`` is taken over the members of all sets together.
+        κ, on the members; ``lengthscale="median"`` is taken over the members of all sets together.
     lengthscale : float > 0 or "median"
         ℓ, in units of the discrepancy, which is at most √2 for κ in [0, 1]. Raising it makes functions smoother.
-        "median" is the median discrepancy between sets that differ (of at most 1,000, drawn with a fixed seed).
+        "median" is the median discrepancy between different sets (of at most 1,000, drawn with a fixed seed).
     n_features, random_state
         As in `MeanMap`.
 
     Notes
     -----
-    Positive definite for κ PD or CPD(1); ``Power(1.0)`` gives the energy distance. Where κ is characteristic (the
+    Positive definite for κ PD or CPD(1); ``Power(1.0)`` gives the energy distance. If κ is characteristic (as the
     Gaussian is), its space approximates every continuous function of a distribution on a compact set, not only means.
-    ‖μ_A‖² is kept for each set and never computed twice.
+    ‖μ_A‖² is cached for each set and never computed twice.
 
     References
     ----------
@@ -68,13 +68,13 @@ class DistributionGaussian(OnSets):
             X = kernel.domain.check(X, kernel)
             rows = drawn_rows(len(X))
             d2 = kernel.squared_discrepancies([X[i] for i in rows])[np.triu_indices(len(rows), 1)]
-            # sets of the same members differ by rounding alone
+            # sets with the same members differ only by rounding
             different = d2[d2 > 1e-14 * np.abs(kernel.squared_lengths(X)).max()]
             kernel.lengthscale = float(np.median(np.sqrt(different))) if len(different) else 1.0
         return kernel
 
     def squared_discrepancies(self, X: Any, Y: Any = None) -> np.ndarray:
-        """MMD² between the sets of X and those of Y."""
+        """MMD² between the sets in X and those in Y."""
         a = self.squared_lengths(X)
         b = a if Y is None else self.squared_lengths(Y)
         D = np.maximum(a[:, None] + b[None, :] - 2 * self.means(X, Y), 0.0)

@@ -16,26 +16,26 @@ class MeanMap(OnSets):
     .. math:: k(A, B) = \frac{1}{|A|\,|B|} \sum_{a \in A} \sum_{b \in B} \kappa(a, b)
               = \langle \mu_A, \mu_B \rangle, \qquad \mu_A = \frac{1}{|A|} \sum_{a \in A} \kappa(\cdot, a)
 
-    A set, or a sample of a distribution, is represented by the mean of the features of its members. Their order does
-    not matter; members that are repeated count as often as they occur.
+    A set, or a sample from a distribution, is represented by the mean of the features of its members. Their order does
+    not matter; repeated members count as often as they occur.
 
     Parameters
     ----------
     kernel : Kernel
-        κ, on whatever the members are: vectors, strings, graphs. ``lengthscale="median"`` is taken over the members of
-        all sets together.
+        κ, on the members: vectors, strings, graphs, …. ``lengthscale="median"`` is taken over the members of all sets
+        together.
     n_features : even int >= 2, optional
-        The number of random features that replace κ; each set keeps their mean. The time is O(N · n_features) for N
-        members of all sets instead of O(N²), and the error falls like 1/√n_features. For kernels with
-        `spectral_sample` (Gaussian, Laplace, Matern, …).
+        The number of random features that replace κ; each set stores their mean. For N members in all sets the time is
+        O(N · n_features) instead of O(N²), and the error falls like 1/√n_features. For kernels with `spectral_sample`
+        (Gaussian, Laplace, Matern, …).
     random_state : int >= 0
         The seed of the random features.
 
     Notes
     -----
-    Positive definite for κ PD. Not strictly: {a} and {a, a} have the same mean. Functions in its space are means
-    f(A) = mean of g(a) with g in the space of κ, other functions of a set need `DistributionGaussian`.
-    κ is computed on blocks of the members of many sets at once.
+    Positive definite for κ PD. Not strictly: {a} and {a, a} have the same mean. Functions in its space are means:
+    f(A) is the mean of g(a) over A for some g in the space of κ. For other functions of a set use
+    `DistributionGaussian`. κ is computed on blocks of members of many sets at once.
 
     References
     ----------
@@ -63,6 +63,6 @@ class MeanMap(OnSets):
         inner = self.kernel.definiteness_in(dimension)
         if self.n_features is not None:
             return PD
-        if inner.is_cpd and inner.order <= 1:  # coefficients of sum zero for the sets have sum zero for the members
+        if inner.is_cpd and inner.order <= 1:  # coefficients that sum to zero over sets also do so over members
             return CPD(inner.order)
         return INDEFINITE if inner == INDEFINITE else UNKNOWN  # on sets of one member it is κ

@@ -1,4 +1,4 @@
-"""Kernels on strings of any alphabet: common substrings, subsequences, mismatches, places, alignments, edits."""
+"""Kernels on strings over any alphabet: common substrings, subsequences, mismatches, positions, alignments, edits."""
 
 from .alignment import LocalAlignment
 from .degree import WeightedDegree

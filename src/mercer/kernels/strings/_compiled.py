@@ -1,6 +1,6 @@
 """Compiled loops over the letters of strings.
 
-Strings come joined: those of x lie in ``x[xs[a]:xs[a + 1]]``.
+Strings are concatenated: the a-th string of x is ``x[xs[a]:xs[a + 1]]``.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import numpy as np
 from ..._jit import njit, njit_reordered
 from ...types import Array
 
-LANES = 32  # strings that are compared with one at once, so that the inner loops vectorise
+LANES = 32  # strings compared with one string at once, so that inner loops vectorise
 HIGH, LOW, LOG_HIGH = 1e100, 1e-100, 100 * np.log(10.0)
 ONE, LAST = np.uint64(1), np.uint64(63)
 
 
 @njit
 def _automaton(y: Array, following: Any, length: Any, link: Any, count: Any) -> Any:
-    """Build the suffix automaton of a string online, letter by letter; return its number of states."""
+    """Build the suffix automaton of a string, letter by letter; return its number of states."""
     following[0, :] = -1
     length[0], link[0], count[0] = 0, -1, 0.0
     size, last = 1, 0
@@ -74,7 +74,7 @@ def common_substrings(x: Array, xs: Array, y: Array, ys: Array, n_letters: int, 
         order = np.argsort(length[:size])
         for k in range(size - 1, 0, -1):
             count[link[order[k]]] += count[order[k]]
-        below[0] = 0.0  # of the suffixes that are shorter than all in the state
+        below[0] = 0.0  # for the suffixes shorter than all in the state
         for k in range(1, size):
             s = order[k]
             p = link[s]
@@ -98,15 +98,15 @@ def common_substrings(x: Array, xs: Array, y: Array, ys: Array, n_letters: int, 
 @njit
 def common_subsequences(x: Array, xs: Array, y: Array, ys: Array, order: Any, n: int, decay: float, out: Array) -> None:
     """out[a, b] = Σ decay^(gaps in both) over common subsequences of n letters."""
-    # near[p, j + 1] holds the sum over those of p letters that end at or before x_i and y_j, times decay to the
-    # distance from there; the last letters are added to the total where they agree.
+    # near[p, j + 1] is the sum over common subsequences of p letters that end at or before x_i and y_j, times decay to
+    # the distance from there; matching last letters are added to the total.
     for start in range(0, len(order), LANES):
         width = min(LANES, len(order) - start)
         longest = 0
         for k in range(width):
             b = order[start + k]
             longest = max(longest, ys[b + 1] - ys[b])
-        letters = np.full((longest, LANES), -1, np.int64)  # which no letter equals
+        letters = np.full((longest, LANES), -1, np.int64)  # matches no letter
         for k in range(width):
             b = order[start + k]
             for j in range(ys[b + 1] - ys[b]):
@@ -138,7 +138,7 @@ def common_subsequences(x: Array, xs: Array, y: Array, ys: Array, order: Any, n:
 def local_alignments(
     x: Array, xs: Array, y: Array, ys: Array, weight: Array, opening: float, extension: float, out: Array
 ) -> None:
-    """out[a, b] = log of the sum of weights of all local alignments; the table is scaled down where it grows large."""
+    """out[a, b] = log of the sum of weights of all local alignments; the table is scaled down when it grows large."""
     longest = np.max(np.diff(ys))
     matched, gap, any_end = np.empty(longest), np.empty(longest), np.empty(longest)
     for a in range(len(xs) - 1):
@@ -172,7 +172,7 @@ def local_alignments(
 
 @njit
 def edit_distances(x: Array, xs: Array, y: Array, ys: Array, n_letters: int, out: Array) -> None:
-    """out[a, b] = the edit distance, by columns whose vertical differences +1 and −1 are the bits of two words."""
+    """out[a, b] = the edit distance, column by column; two words hold the vertical differences +1 and −1 as bits."""
     blocks = (np.max(np.diff(xs)) + 63) // 64
     places = np.zeros((n_letters, blocks), np.uint64)
     up, down = np.empty(blocks, np.uint64), np.empty(blocks, np.uint64)
@@ -231,12 +231,12 @@ def matches_in_place(x: Array, xs: Array, y: Array, ys: Array, total: Any, shift
 
 @njit_reordered
 def near_words(x: Array, xs: Array, y: Array, ys: Array, classes: Any, k: int, weight: Array, out: Array) -> None:
-    """out[a, b] = Σ weight[Σ classes] over the pairs of words with k letters, each sum over the k pairs of letters."""
-    # The sums of the words that end at x_i are those of the words that end at x_{i−1}, shifted, with one pair of
-    # letters added and one taken away.
+    """out[a, b] = Σ weight[Σ classes] over the pairs of words with k letters; Σ classes is over the k letter pairs."""
+    # The sums for words that end at x_i are those for words that end at x_{i−1}, shifted, with one pair of letters
+    # added and one removed.
     for b in range(len(ys) - 1):
         m = ys[b + 1] - ys[b]
-        row = np.zeros((len(classes), k + m), np.int32)  # of each letter, against y; k zeros before
+        row = np.zeros((len(classes), k + m), np.int32)  # for each letter, against y; k zeros in front
         for c in range(len(classes)):
             for j in range(m):
                 row[c, k + j] = classes[c, y[ys[b] + j]]

@@ -1,4 +1,4 @@
-"""Strings as arrays of letters, and the base of the kernels that compare those."""
+"""Strings as arrays of letters, and the base class of kernels that compare them."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ def codes(text: str) -> np.ndarray:
 
 
 class Joined(NamedTuple):
-    """Strings one after the other, and where each starts."""
+    """Concatenated strings, and the start of each."""
 
     letters: np.ndarray
     starts: np.ndarray
 
 
 def join(parts: Sequence[np.ndarray]) -> Joined:
-    """Several arrays of letters as one."""
+    """Concatenate arrays of letters."""
     starts = np.concatenate([[0], np.cumsum([len(part) for part in parts])])
     return Joined(np.concatenate(parts), starts)
 
 
 def number(A: Joined, B: Joined) -> tuple[Joined, Joined, np.ndarray]:
-    """The same strings with their letters numbered from 0, and the code points of the numbers."""
+    """The same strings with their letters numbered from 0, and the code point of each number."""
     alphabet, place = np.unique(np.concatenate([A.letters, B.letters]), return_inverse=True)
     n = len(A.letters)
     return A._replace(letters=place[:n]), B._replace(letters=place[n:]), alphabet
@@ -44,7 +44,7 @@ def check_end(owner: object, end: object) -> None:
 
 
 class Spelled(Structured):
-    """Base of the kernels computed letter by letter: `fill` writes the values between two lists of strings."""
+    """Base class of kernels computed letter by letter: `fill` writes the values between two lists of strings."""
 
     domain = Strings()
 

@@ -37,8 +37,8 @@ BLOSUM62 = (
      0 -3 -3 -3 -1 -2 -2 -3 -3  3  1 -2  1 -1 -2 -2  0 -3 -1  4
     """,
 )
-LARGEST = 700.0  # logarithm of the largest value that is not refused
-STEEPEST = 400.0  # of the largest weight of a pair of letters
+LARGEST = 700.0  # logarithm of the largest value allowed
+STEEPEST = 400.0  # logarithm of the largest weight of a pair of letters
 
 
 def _blosum62() -> tuple[str, np.ndarray]:
@@ -55,8 +55,8 @@ class LocalAlignment(Spelled):
     .. math:: k(x, y) = \sum_{\pi} \exp(\beta\, s(\pi)), \qquad
               s(\pi) = \sum_{(i, j) \in \pi} S(x_i, y_j) - \sum_{\text{gaps } g} \bigl(o + e\,(|g| - 1)\bigr)
 
-    over the sets π of pairs (i, j) that increase in both, the empty set included. Letters of x or y between two pairs
-    that follow each other are a gap; those before the first and after the last pair cost nothing.
+    over the sets π of pairs (i, j) that increase in both, including the empty set. Letters of x or y between two
+    consecutive pairs are a gap; those before the first and after the last pair cost nothing.
 
     Parameters
     ----------
@@ -64,27 +64,27 @@ class LocalAlignment(Spelled):
         β. Raising it gives the best alignments more weight.
     substitution : (float, float), "blosum62" or (str, matrix)
         S: the scores of equal and of different letters; the BLOSUM62 matrix of the 20 amino acids; or letters with
-        the symmetric matrix of their scores. A letter that the matrix does not have is aligned with none.
+        the symmetric matrix of their scores. Letters that are not in the matrix are never aligned.
     opening, extension : float >= 0
         o and e, the costs of the first and of each further letter of a gap. Raising them makes gaps rarer.
     log : bool
-        Whether to take :math:`\frac1\beta \log k(x, y)` instead: nearly the score of the best alignment, a soft form of
-        Smith and Waterman's. It is not positive definite.
+        Whether to use :math:`\frac1\beta \log k(x, y)` instead: close to the score of the best alignment, a soft form
+        of the Smith–Waterman score. It is not positive definite.
 
     Notes
     -----
-    Positive definite where the matrix exp(βS(a, b)) of the letters is, which is checked: k is a sum of convolutions of
-    that kernel with those of the gaps, which factor. Of two scores, that of equal letters must not be the smaller one.
+    Positive definite if the matrix exp(βS(a, b)) of the letters is, which is checked: k is a sum of convolutions of
+    that kernel with gap kernels, which factorise. With two scores, equal letters must not have the smaller one.
 
-    The logarithm is indefinite. Where different letters are never aligned, "ab" is the sum of "a" and "b" in its space,
+    The logarithm is indefinite. If different letters are never aligned, "ab" is the sum of "a" and "b" in its space,
     as :math:`\log k(ab, ab) = 2\log(1 + w)`, :math:`\log k(a, ab) = \log k(a, a) = \log(1 + w)` and
-    :math:`\log k(a, b) = 0` for :math:`w = e^{\beta S(a, a)}`; but then :math:`\log k(ab, ba) = \log(1 + 2w)` had to be
-    :math:`2 \log(1 + w)`.
+    :math:`\log k(a, b) = 0` for :math:`w = e^{\beta S(a, a)}`; but then :math:`\log k(ab, ba) = \log(1 + 2w)` would
+    have to be :math:`2 \log(1 + w)`.
 
-    The diagonal of k grows exponentially with the length of strings, so that matrices are nearly diagonal even after
-    ``.normalized()``; that is why the logarithm is in use. Values above 10³⁰⁴ are refused. A value costs O(|x||y|) time
-    and O(|y|) memory, and is as exact as sums of positive terms are: tables are rescaled as they grow. For proteins,
-    ``LocalAlignment(0.5, "blosum62", opening=11, extension=1)`` is usual.
+    The diagonal of k grows exponentially with the length of strings, so matrices are nearly diagonal even after
+    ``.normalized()``; hence the logarithm is often used. Values above 10³⁰⁴ raise an error. A value costs O(|x||y|)
+    time and O(|y|) memory, and is as accurate as a sum of positive terms: tables are rescaled as they grow. For
+    proteins, ``LocalAlignment(0.5, "blosum62", opening=11, extension=1)`` is usual.
 
     References
     ----------
@@ -127,7 +127,7 @@ class LocalAlignment(Spelled):
             if not right or not np.array_equal(matrix, matrix.T) or not np.all(np.isfinite(matrix)):
                 raise ValueError(
                     f"{where(self)}: substitution must have distinct letters and a symmetric matrix of finite scores "
-                    f"with a row for each; it has {len(letters)} letters and a matrix of shape {matrix.shape}."
+                    f"with one row per letter; it has {len(letters)} letters and a matrix of shape {matrix.shape}."
                 )
         else:
             for score in self.substitution:
@@ -182,7 +182,7 @@ class LocalAlignment(Spelled):
             return
         if out.size and out.max() > LARGEST:
             raise ValueError(
-                f"{where(self)}: beta = {beta:g} overflows, with values up to exp({out.max():.0f}); lower it, or take "
+                f"{where(self)}: beta = {beta:g} overflows, with values up to exp({out.max():.0f}); lower it, or use "
                 "log=True, which is not positive definite."
             )
         np.exp(out, out=out)

@@ -1,4 +1,4 @@
-"""The weighted-degree kernel: common substrings at the same, or nearly the same, place."""
+"""The weighted-degree kernel: common substrings at the same or nearly the same position."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._letters import Joined, Spelled
 
 @register
 class WeightedDegree(Spelled):
-    r"""Weighted-degree kernel: common substrings up to a length at nearly the same place.
+    r"""Weighted-degree kernel: common substrings up to a length at nearly the same position.
 
     .. math:: k(x, y) = \sum_{|i - j| \le S} \Bigl( 1 - \frac{|i - j|}{S + 1} \Bigr) \sum_{l=1}^{k}
               \beta_l\, [x_{i \dots i+l-1} = y_{j \dots j+l-1}], \qquad \beta_l = \frac{2 (k - l + 1)}{k (k + 1)}
@@ -23,15 +23,15 @@ class WeightedDegree(Spelled):
     length : int >= 1
         k, the length of the longest substrings. Raising it rewards long matches.
     shift : int >= 0
-        S, by how much places may differ. Raising it forgives insertions and deletions, and blurs what belongs to a
-        place.
+        S, the largest difference between positions. Raising it tolerates insertions and deletions, but blurs
+        position-specific signals.
 
     Notes
     -----
-    For strings that are aligned, such as windows around a site. Positive definite: a product of delta kernels on
-    substrings and the triangular kernel on places, the overlap of [i, i + S + 1] and [j, j + S + 1]; the literature
-    weights a shift s by 1/(2(s + 1)) instead. A value costs O((2S + 1) min(|x|, |y|)), since substrings up to k that
-    match are counted by the run of equal letters that they end.
+    For aligned strings, such as windows around a site. Positive definite: a product of delta kernels on substrings and
+    the triangular kernel on positions, the overlap of [i, i + S + 1] and [j, j + S + 1]; the literature weights a shift
+    s by 1/(2(s + 1)) instead. A value costs O((2S + 1) min(|x|, |y|)), because matching substrings are counted by runs
+    of equal letters.
 
     References
     ----------

@@ -16,17 +16,17 @@ class Levenshtein(Spelled):
 
     .. math:: k(x, y) = -d(x, y)
 
-    where d is the smallest number of insertions, deletions and substitutions of single letters that make y of x.
+    where d is the smallest number of insertions, deletions and substitutions of single letters that turn x into y.
 
     Notes
     -----
-    Indefinite: the trace is 0. Nor is it conditionally positive definite, as the negative of a distance may be, and so
-    :math:`\exp(-d / \ell)` is not positive definite either, for large ℓ at least: "ab" and "ba" have distance 2 from
+    Indefinite: the trace is 0. Unlike the negatives of some distances, it is not conditionally positive definite, so
+    :math:`\exp(-d / \ell)` is not positive definite either, at least for large ℓ: "ab" and "ba" have distance 2 from
     each other and 1 from each of "aa", "b" and "bab", which have distance 2 among themselves; with the coefficients 3
     and −2 on these, whose sum is 0, the quadratic form of −d is −12. ``(0.5 * Levenshtein()).exp()`` is
     :math:`\exp(-d/2)`.
 
-    A value costs O(⌈|x|/64⌉ |y|) time: 64 differences of neighbouring entries of the table are held in two words.
+    A value costs O(⌈|x|/64⌉ |y|) time: two words hold 64 differences of neighbouring entries of the table.
 
     References
     ----------

@@ -1,7 +1,7 @@
-"""The mismatch kernel, by counts over the neighbourhood of each substring, or over the pairs of substrings.
+"""The mismatch kernel, by counts over the neighbourhood of each substring or over pairs of substrings.
 
-If few words are near to a word, or there are few words at all, strings become vectors of counts. Otherwise the kernel
-is a sum over pairs of substrings: how many words are near to both depends only on the number of places where they
+If each word has few neighbours, or there are few words in total, strings become vectors of counts. Otherwise the kernel
+is a sum over pairs of substrings: their number of common neighbours depends only on the number of positions where they
 agree, differ, or have a letter outside the alphabet.
 """
 
@@ -26,34 +26,33 @@ from .._structured import Counts, Store, Structured, inner, numbered
 from ._compiled import near_words
 from ._letters import codes, join, number
 
-WORDS = 10_000  # number of words of the alphabet up to which strings are vectors of counts
-NEAR = 128  # number of words near to a word up to which they are
+WORDS = 10_000  # strings become vectors of counts for up to this many words over the alphabet,
+NEAR = 128  # or up to this many neighbours of a word
 
 
 @register
 class Mismatch(Structured):
-    r"""Mismatch kernel: common substrings of one length, up to some wrong letters.
+    r"""Mismatch kernel: common substrings of one length, allowing some mismatches.
 
     .. math:: k(x, y) = \sum_{s \in \Sigma^k} n_s^m(x)\, n_s^m(y)
 
-    where :math:`n_s^m(x)` is the number of substrings of x with k letters that differ from s in at most m places.
+    where :math:`n_s^m(x)` is the number of substrings of x with k letters that differ from s in at most m positions.
 
     Parameters
     ----------
     length : int >= 1
-        k, the length of the substrings. Raising it makes fewer strings alike.
+        k, the length of the substrings. Raising it makes fewer strings similar.
     mismatches : int, 0 <= mismatches <= length
-        m. Raising it makes more strings alike; 0 is the Spectrum kernel.
+        m. Raising it makes more strings similar; 0 is the Spectrum kernel.
     alphabet : str, or None
-        Σ, the letters of the features s, such as ``"ACGT"``. Other letters may occur in strings, and differ from all
-        in Σ. None takes the letters of the training sample.
+        Σ, the letters of the features s, such as ``"ACGT"``. Strings may contain other letters, which differ from all
+        in Σ. None uses the letters of the training sample.
 
     Notes
     -----
-    Positive definite as an inner product of counts. There are :math:`V = \sum_{i \le m} \binom{k}{i} (|\Sigma| - 1)^i`
-    words near to a word. Where V or :math:`|\Sigma|^k` is small, a string x has at most V|x| features, and a value
-    costs as many multiplications as two strings have features in common. Elsewhere a value costs O(|x||y|), whatever
-    the parameters, and no memory.
+    Positive definite as an inner product of counts. A word has :math:`V = \sum_{i \le m} \binom{k}{i} (|\Sigma| - 1)^i`
+    neighbours. If V or :math:`|\Sigma|^k` is small, a string x has at most V|x| features, and a value costs one
+    multiplication per common feature. Otherwise a value costs O(|x||y|), for any parameters, and no memory.
 
     References
     ----------
@@ -94,7 +93,7 @@ class Mismatch(Structured):
 
     @property
     def _explicit(self) -> bool:
-        """Whether strings are vectors of counts."""
+        """Whether strings are represented as vectors of counts."""
         size, k = len(self.alphabet or ""), int(self.length)
         near = sum(comb(k, i) * max(size - 1, 0) ** i for i in range(int(self.mismatches) + 1))
         return size**k <= WORDS or near <= NEAR
@@ -131,7 +130,7 @@ class Mismatch(Structured):
         known = codes(self.alphabet)
         order, size = np.argsort(known), len(known)
         place = np.searchsorted(known[order], text)
-        letter = np.where(np.isin(text, known), np.append(order, 0)[place], size)  # one number for all that is not in Σ
+        letter = np.where(np.isin(text, known), np.append(order, 0)[place], size)  # one number for letters not in Σ
         begin = np.concatenate([np.arange(a, max(a, b - length + 1)) for a, b in pairwise(starts)])
         words = np.zeros(len(begin), dtype=np.int64)
         for i in range(length):
@@ -148,7 +147,7 @@ class Mismatch(Structured):
         return [Counts(features[counts.indices[a:b]], counts.data[a:b].copy()) for a, b in pairwise(ends)]
 
     def _neighbours(self, words: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-        """The pairs of a word (by its place) and a feature within reach, which grows letter by letter."""
+        """The pairs of a word (by its position) and a feature within m mismatches, built letter by letter."""
         length = int(self.length)
         source, feature = np.arange(len(words)), np.zeros(len(words), dtype=np.int64)
         left = np.full(len(words), int(self.mismatches))
@@ -164,9 +163,9 @@ class Mismatch(Structured):
 
 @lru_cache(maxsize=8)
 def _common(length: int, mismatches: int, size: int) -> np.ndarray:
-    """How many words are near to both of two words, by the number of places of each kind."""
-    # A place where the words agree, differ, or one or both have a letter outside the alphabet, is a polynomial in p and
-    # q: the coefficient of pⁱqʲ counts the letters that make i and j mismatches. Those of the words are their product.
+    """The number of common neighbours of two words, by the number of positions of each kind."""
+    # A position where the words agree, differ, or have letters outside the alphabet gives a polynomial in p and q: the
+    # coefficient of pⁱqʲ counts the letters with i and j mismatches. The polynomial of the words is the product.
     m, k = mismatches, length
     one, p, q, pq = np.zeros((4, m + 1, m + 1))
     one[0, 0] = 1

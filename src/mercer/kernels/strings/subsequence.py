@@ -12,12 +12,12 @@ from .._definiteness import PD
 from ._compiled import common_subsequences
 from ._letters import Joined, Spelled
 
-LARGEST = 600.0  # logarithm up to which values are surely finite
+LARGEST = 600.0  # logarithm up to which values are certainly finite
 
 
 @register
 class Subsequence(Spelled):
-    r"""Gap-weighted subsequence kernel: common subsequences of one length, weighted by the stretch that they span.
+    r"""Gap-weighted subsequence kernel: common subsequences of one length, weighted by the length they span.
 
     .. math:: k(x, y) = \sum_{|s| = k}\; \sum_{i:\, x[i] = s}\; \sum_{j:\, y[j] = s}
               \lambda^{(i_k - i_1 + 1) + (j_k - j_1 + 1)}
@@ -27,15 +27,15 @@ class Subsequence(Spelled):
     Parameters
     ----------
     length : int >= 1
-        k, the number of letters of the subsequences. Raising it makes fewer strings alike.
+        k, the number of letters of the subsequences. Raising it makes fewer strings similar.
     decay : float > 0
-        λ, the factor of each letter that a subsequence spans. Lowering it punishes gaps: for λ → 0 and divided by
+        λ, a factor for each letter that a subsequence spans. Lowering it penalises gaps: for λ → 0 and divided by
         :math:`\lambda^{2k}` it is the Spectrum kernel.
 
     Notes
     -----
-    Positive definite: φ_s(x) is the sum of λ to the stretch, over the occurrences of s. A value costs O(k|x||y|) time
-    and O(k|y|) memory, by sums of non-negative terms alone. kernlab's ``stringdot(type="sequence")`` has the same
+    Positive definite: φ_s(x) is the sum of λ to the spanned length, over the occurrences of s. A value costs O(k|x||y|)
+    time and O(k|y|) memory, and is a sum of non-negative terms. kernlab's ``stringdot(type="sequence")`` gives the same
     values.
 
     References
@@ -61,14 +61,14 @@ class Subsequence(Spelled):
         if size < k:
             return 0.0
         all_tuples = lgamma(size + 1) - lgamma(k + 1) - lgamma(size - k + 1)
-        if decay < 1:  # every gap is at most a geometric series
+        if decay < 1:  # each gap is bounded by a geometric series
             return min(all_tuples, np.log(size) - (k - 1) * np.log1p(-decay))
         return all_tuples + (size - k) * np.log(decay)
 
     def fill(self, A: Joined, B: Joined, out: np.ndarray) -> None:
         sizes = [int(np.diff(Z.starts).max()) for Z in (A, B)]
         k, decay = int(self.length), float(self.decay)
-        if k > min(sizes):  # all strings of one side are shorter
+        if k > min(sizes):  # all strings on one side are shorter
             out[...] = 0.0
             return
         spread = sum(map(self._bound, sizes))

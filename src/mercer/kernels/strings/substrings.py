@@ -1,7 +1,7 @@
 """Kernels that count substrings up to a length: Spectrum, BoundedRange, ExactLength and FullString.
 
-The number of a substring packs its letters into one integer, behind a leading 1 that distinguishes lengths. If a store
-has seen too many letters for that, substrings with a late letter get the next free negative number.
+The number of a substring packs its letters into one integer, after a leading 1 that distinguishes lengths. If a store
+has seen too many letters for this, substrings with later letters get the next free negative number.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from .._structured import Counted, Counts, Store
 from ._letters import check_end, codes, join
 
 BITS = 62  # of an integer, besides its sign and the leading 1
-LARGEST = 600.0  # logarithm up to which weights are surely finite, with room for sums
+LARGEST = 600.0  # logarithm up to which weights are certainly finite, with room for sums
 
 
 class _Substrings(Counted):
-    """Σ_s w(|s|)² n_s(x) n_s(y) over the substrings s with `shortest` to `length` letters."""
+    """Σ_s w(|s|)² n_s(x) n_s(y) over substrings s with `shortest` to `length` letters."""
 
     proven = PD
     domain = Strings()
@@ -42,8 +42,7 @@ class _Substrings(Counted):
         check_end(self, self.end)
         if 2 * self.length * log(self.decay) > LARGEST:
             raise ValueError(
-                f"{where(self)}: decay = {self.decay!r} overflows on substrings of {self.length} letters; it must be "
-                "smaller."
+                f"{where(self)}: decay = {self.decay!r} overflows on substrings of {self.length} letters; lower it."
             )
 
     def forms(self, members: list[str], store: Store) -> list[Counts]:
@@ -83,20 +82,20 @@ class Spectrum(_Substrings):
 
     .. math:: k(x, y) = \sum_{|s| = k} n_s(x)\, n_s(y)
 
-    where :math:`n_s(x)` is the number of times that s occurs in x, overlaps included.
+    where :math:`n_s(x)` is the number of occurrences of s in x, including overlaps.
 
     Parameters
     ----------
     length : int >= 1
-        k, the length of the substrings. Raising it makes fewer strings alike.
+        k, the length of the substrings. Raising it makes fewer strings similar.
     end : str
-        Appended to every string before counting, so that the last letters count as such. ``"\n"`` gives the values of
+        Appended to every string before counting, which marks the last letters. ``"\n"`` gives the values of
         kernlab's ``stringdot(type="spectrum")``.
 
     Notes
     -----
-    Positive definite as an inner product of counts; strings shorter than k are zero vectors, so not strictly. The
-    counts of a string x cost O(k|x|), a value as many multiplications as there are common substrings.
+    Positive definite as an inner product of counts; not strictly, as strings shorter than k are zero vectors. The
+    counts of a string x cost O(k|x|), a value one multiplication per common substring.
 
     References
     ----------
@@ -115,11 +114,11 @@ class Spectrum(_Substrings):
 
 @register
 class BoundedRange(_Substrings):
-    r"""Bounded-range kernel: common substrings up to a length, all of the same weight.
+    r"""Bounded-range kernel: common substrings up to a length, all with the same weight.
 
     .. math:: k(x, y) = \sum_{1 \le |s| \le k} n_s(x)\, n_s(y)
 
-    where :math:`n_s(x)` is the number of times that s occurs in x, overlaps included. It is the sum of the Spectrum
+    where :math:`n_s(x)` is the number of occurrences of s in x, including overlaps. It is the sum of the Spectrum
     kernels of lengths 1 to k.
 
     Parameters
@@ -132,7 +131,7 @@ class BoundedRange(_Substrings):
 
     Notes
     -----
-    Positive definite as an inner product of counts; strictly on no set with the empty string, nor with two strings of
+    Positive definite as an inner product of counts; not strictly on a set with the empty string or with two strings of
     the same counts. The counts of a string x cost O(k|x|).
 
     References
@@ -154,24 +153,24 @@ class BoundedRange(_Substrings):
 
 @register
 class ExactLength(_Substrings):
-    r"""Common substrings of exactly one length, weighted by it.
+    r"""Common substrings of exactly one length, weighted by that length.
 
     .. math:: k(x, y) = \lambda^{2k} \sum_{|s| = k} n_s(x)\, n_s(y)
 
-    where :math:`n_s(x)` is the number of times that s occurs in x. It is the Subsequence kernel without gaps, and a
+    where :math:`n_s(x)` is the number of occurrences of s in x. It is the Subsequence kernel without gaps, and a
     multiple of the Spectrum kernel.
 
     Parameters
     ----------
     length : int >= 1
-        k, the length of the substrings. Raising it makes fewer strings alike.
+        k, the length of the substrings. Raising it makes fewer strings similar.
     decay : float > 0
-        λ, the factor of each letter of a feature. It scales the kernel.
+        λ, a factor for each letter of a feature. It only scales the kernel.
 
     Notes
     -----
-    Positive definite as an inner product of counts. kernlab's ``stringdot(type="string")`` has one factor λ² more:
-    ``decay**2 * ExactLength(length, decay)``. Costs are those of `Spectrum`.
+    Positive definite as an inner product of counts. kernlab's ``stringdot(type="string")`` has an additional factor λ²:
+    ``decay**2 * ExactLength(length, decay)``. The costs are those of `Spectrum`.
 
     References
     ----------
@@ -189,23 +188,23 @@ class ExactLength(_Substrings):
 
 @register
 class FullString(_Substrings):
-    r"""Common substrings up to a length, each letter of them weighted by a decay.
+    r"""Common substrings up to a length, with a decay factor for each letter.
 
     .. math:: k(x, y) = \sum_{1 \le |s| \le k} \lambda^{2|s|}\, n_s(x)\, n_s(y)
 
-    where :math:`n_s(x)` is the number of times that s occurs in x, overlaps included.
+    where :math:`n_s(x)` is the number of occurrences of s in x, including overlaps.
 
     Parameters
     ----------
     length : int >= 1
         k, the length of the longest substrings. Raising it adds features.
     decay : float > 0
-        λ, the factor of each letter of a feature. Raising it gives long substrings more weight.
+        λ, a factor for each letter of a feature. Raising it gives long substrings more weight.
 
     Notes
     -----
-    Positive definite as an inner product of weighted counts. kernlab's ``stringdot(type="fullstring")`` has the same
-    values. Costs are those of `BoundedRange`; without a bound on the length it is `ExponentialDecay`.
+    Positive definite as an inner product of weighted counts. kernlab's ``stringdot(type="fullstring")`` gives the same
+    values. The costs are those of `BoundedRange`; without a bound on the length it is `ExponentialDecay`.
 
     References
     ----------

@@ -1,9 +1,9 @@
-"""Kernels of the common substrings of every length, ConstantWeight and ExponentialDecay, by suffix automata.
+"""Kernels on common substrings of all lengths, ConstantWeight and ExponentialDecay, by suffix automata.
 
-All substrings of y are the paths of its smallest automaton, with at most 2|y| states. Reading x through it gives, after
-each letter, the longest suffix that occurs in y, hence the sum over all substrings of x that end there. References:
-Blumer et al., *The smallest automaton recognizing the subwords of a text* (1985); Vishwanathan, Smola, *Fast kernels
-for string and tree matching* (2003), with suffix trees in the same rôle.
+The substrings of y are the paths of its smallest automaton, which has at most 2|y| states. Reading x through it gives,
+after each letter, the longest suffix that occurs in y, hence the sum over all substrings of x that end there.
+References: Blumer et al., *The smallest automaton recognizing the subwords of a text* (1985); Vishwanathan, Smola,
+*Fast kernels for string and tree matching* (2003), which uses suffix trees instead.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .._structured import Store
 from ._compiled import common_substrings
 from ._letters import Joined, Spelled, check_end, codes, number
 
-LARGEST = 600.0  # logarithm up to which values are surely finite, with room for sums
+LARGEST = 600.0  # logarithm up to which values are certainly finite, with room for sums
 
 
 class _AllLengths(Spelled):
@@ -42,7 +42,7 @@ class _AllLengths(Spelled):
         if 2 * longest * np.log(float(self.decay)) > LARGEST:
             raise ValueError(
                 f"{where(self)}: decay = {self.decay!r} overflows on common substrings of up to {longest} letters; "
-                "it must be smaller."
+                "lower it."
             )
         A, B, alphabet = number(A, B)
         total = np.concatenate([[0.0], np.cumsum(float(self.decay) ** (2 * np.arange(1, longest + 1)))])
@@ -51,11 +51,11 @@ class _AllLengths(Spelled):
 
 @register
 class ConstantWeight(_AllLengths):
-    r"""Constant-weight kernel: common substrings of every length.
+    r"""Constant-weight kernel: common substrings of all lengths.
 
     .. math:: k(x, y) = \sum_{s \ne \varepsilon} n_s(x)\, n_s(y)
 
-    where :math:`n_s(x)` is the number of times that s occurs in x, overlaps included.
+    where :math:`n_s(x)` is the number of occurrences of s in x, including overlaps.
 
     Parameters
     ----------
@@ -65,9 +65,9 @@ class ConstantWeight(_AllLengths):
 
     Notes
     -----
-    Positive definite as an inner product of counts. On non-empty strings strictly, so with a non-empty `end` on all: of
-    distinct strings the longest is a feature that no other has, hence has the coefficient 0, and so on. A value costs
-    O(|x| + |y|), by an automaton of y that serves many x.
+    Positive definite as an inner product of counts. Strictly on non-empty strings, and with a non-empty `end` on all:
+    among distinct strings a longest one is a feature that no other has, so its coefficient is 0, and by induction all
+    are. A value costs O(|x| + |y|), with an automaton of y that is shared by many x.
 
     References
     ----------
@@ -86,16 +86,16 @@ class ConstantWeight(_AllLengths):
 
 @register
 class ExponentialDecay(_AllLengths):
-    r"""Exponential-decay kernel: common substrings of every length, each letter of them weighted by a decay.
+    r"""Exponential-decay kernel: common substrings of all lengths, with a decay factor for each letter.
 
     .. math:: k(x, y) = \sum_{s \ne \varepsilon} \lambda^{2|s|}\, n_s(x)\, n_s(y)
 
-    where :math:`n_s(x)` is the number of times that s occurs in x, overlaps included.
+    where :math:`n_s(x)` is the number of occurrences of s in x, including overlaps.
 
     Parameters
     ----------
     decay : float > 0
-        λ, the factor of each letter of a feature. Raising it gives long substrings more weight; 1 is `ConstantWeight`.
+        λ, a factor for each letter of a feature. Raising it gives long substrings more weight; 1 is `ConstantWeight`.
     end : str
         Appended to every string before counting. With ``"\n"`` and λ = ``lambda**-0.5`` the values are those of
         kernlab's ``stringdot(type="exponential")``.

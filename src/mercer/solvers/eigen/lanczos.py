@@ -10,12 +10,14 @@ import numpy as np
 from scipy.linalg import get_blas_funcs
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
+from ..._threads import blas_for
 from ...gram import Operator
 from ._base import EigenSolver, Spectrum, residual_of
 from .krylov import BlockKrylov
 
 STEPS = 6  # products with a random vector that would show a larger eigenvalue
 BLOCKS = BlockKrylov(tol=1e-10, max_iter=200)  # takes over
+ALONE = 1500  # samples up to which one thread multiplies fastest
 EQUAL = 1e-6  # relative difference within which it makes no difference which eigenvalue was found
 
 
@@ -43,15 +45,15 @@ class Lanczos(EigenSolver):
         product = partial(symv, 1.0, K.T)
         operator = LinearOperator(K.shape, matvec=product, dtype=K.dtype)
         first, second = rng.uniform(-1.0, 1.0, size=(2, gram.n)).astype(K.dtype)
-        try:
-            values, vectors = eigsh(operator, n_components, which="LA", v0=first)
-        except ArpackError:
-            return BLOCKS._leading(gram, n_components, rng)
-        values, vectors = values[::-1], vectors[:, ::-1]
-        if _largest_beside(product, vectors, second) > values[-1] + EQUAL * abs(values[0]):
-            return BLOCKS._leading(gram, n_components, rng)
-        images = np.stack([product(v) for v in vectors.T], axis=1)
-        return Spectrum(values, vectors, residual_of(images, values, vectors), method="lanczos")
+        with blas_for(gram.n, ALONE):
+            try:
+                values, vectors = eigsh(operator, n_components, which="LA", v0=first)
+            except ArpackError:
+                return BLOCKS._leading(gram, n_components, rng)
+            values, vectors = values[::-1], vectors[:, ::-1]
+            if _largest_beside(product, vectors, second) > values[-1] + EQUAL * abs(values[0]):
+                return BLOCKS._leading(gram, n_components, rng)
+            return Spectrum(values, vectors, residual_of(K @ vectors, values, vectors), method="lanczos")
 
 
 def _largest_beside(product: Callable[..., np.ndarray], V: np.ndarray, w: np.ndarray) -> float:

@@ -74,7 +74,7 @@ def lower_factor(K: Array, diagonal: Array) -> Any:
     """The lower factor of K with its diagonal replaced, or LinAlgError (torch: RuntimeError)."""
     xp = namespace(K)
     if is_numpy(xp):
-        A = np.array(K, order="F")
+        A = np.array(K.T, order="F")  # of a symmetric matrix the same, without a change of order
         np.fill_diagonal(A, diagonal)
         L = linalg.cholesky(A, lower=True, overwrite_a=True, check_finite=False)
         if not np.all(np.isfinite(np.diagonal(L))):
