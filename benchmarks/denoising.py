@@ -1,9 +1,9 @@
-"""How well are noisy digits restored by kernel PCA and a pre-image, against linear PCA and scikit-learn's KernelPCA?
+"""How well do kernel PCA and a pre-image restore noisy digits, against linear PCA and scikit-learn's KernelPCA?
 
 USPS digits with Gaussian noise (σ = 0.5 on pixels in [0, 1]) and with speckle (four in ten pixels black or white). Each
-method is fitted to the same clean digits. Its setting (components; lengthscale; scikit-learn's ridge) is the one that
-is best on one part of the noisy digits, and its error, the mean square against the clean digits, is measured on the
-others. Seconds are for the pre-images of all noisy digits at that setting. Needs the folder in MERCER_DATA.
+method is fitted to the same clean digits. Its setting (components; lengthscale; scikit-learn's ridge) is the best one
+on one part of the noisy digits; its error, the mean squared difference from the clean digits, is measured on the rest.
+Seconds are for the pre-images of all noisy digits at that setting. Needs the folder in MERCER_DATA.
 Run: python benchmarks/denoising.py [--n 1500] [--quick]
 """
 
@@ -28,7 +28,7 @@ WAYS = {"fixed point": FixedPoint(tol=1e-3, max_iter=100), "distances": Distance
 
 
 def digits(n):
-    """Clean digits to fit to, and others, clean and with either noise."""
+    """Clean training digits, and other digits, clean and with both kinds of noise."""
     if "MERCER_DATA" not in os.environ:
         raise SystemExit("This benchmark needs the USPS digits in the folder MERCER_DATA.")
     data, rng = np.load(Path(os.environ["MERCER_DATA"]) / "usps" / "usps.npz"), np.random.default_rng(0)
@@ -51,7 +51,7 @@ def leading(pca, X, q):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--n", type=int, default=1500, help="digits to fit to")
+    parser.add_argument("--n", type=int, default=1500, help="number of training digits")
     parser.add_argument("--quick", action="store_true", help="n = 400")
     args = parser.parse_args()
     X, clean, noises = digits(400 if args.quick else args.n)
@@ -84,7 +84,7 @@ def main():
                 note(noise, "scikit-learn", setting, lambda p=theirs, N=noisy: p.inverse_transform(p.transform(N)))
 
     for noise, noisy in noises.items():
-        print(f"{noise}: {np.mean((noisy - clean) ** 2):.4f} before; {len(X)} digits to fit to, {len(clean)} noisy")
+        print(f"{noise}: {np.mean((noisy - clean) ** 2):.4f} before; {len(X)} training digits, {len(clean)} noisy")
         reference = None
         for method, tried in results[noise].items():
             first = {setting: np.mean((P - clean)[:100] ** 2) for setting, (P, _) in tried.items()}

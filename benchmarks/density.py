@@ -2,7 +2,7 @@
 
 Densities: the Gaussian kernel in d dimensions, n samples, m queries, exact sums on both sides (scikit-learn's default
 tolerances are zero). Cross-validation: leave-one-out over a grid, ours in closed form, scikit-learn's by refits.
-Same process, one thread each, processor time; the largest difference of the results is printed.
+Same process, one thread each, processor time. The largest difference between the results is printed.
 Run: python benchmarks/density.py [--n 20000] [--m 2000]
 """
 

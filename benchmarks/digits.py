@@ -2,10 +2,10 @@
 
     Gaussian kernel, pixels on [−1, 1], C = 2, γ = 0.0039       98.35 %
     linear machine                                               93.16 %
-    polynomial of degree 4, digits deskewed by their moments     98.9 % or more; raw pixels beside it
+    polynomial of degree 4, digits deskewed by their moments     98.9 % or more; also on raw pixels
 
-For the polynomial, digits have the mean digit subtracted and length 1; C and the kernel's offset are chosen on training
-digits alone: fitted to 20,000 of them, judged on 10,000 others.
+For the polynomial, the mean digit is subtracted and digits are scaled to length 1; C and the kernel's offset are chosen
+on training digits alone: fitted to 20,000 of them, evaluated on 10,000 others.
 Run: python benchmarks/digits.py (MNIST comes from the folder in MERCER_DATA)
 """
 
@@ -33,10 +33,9 @@ def load(folder):
 
 
 def deskew(images):
-    """Images on [0, 1] sheared and shifted so that ink has its mean in the middle and its axes uncorrelated.
+    """Images on [0, 1], sheared and shifted so that the ink is centred and its row and column are uncorrelated.
 
-    With the moments of the ink, the row of a pixel moves it by μ₁₁/μ₂₀ columns; values between pixels are interpolated
-    linearly.
+    Each row shifts a pixel by μ₁₁/μ₂₀ columns, from the moments of the ink, with linear interpolation between pixels.
     """
     side = int(np.sqrt(images.shape[1]))
     row, column = np.mgrid[:side, :side].astype(np.float32)
@@ -68,13 +67,13 @@ def _interpolate(V, r, c):
 
 
 def directions(X, mean):
-    """Digits without the mean one, of length 1: their products are between −1 and 1."""
+    """Digits minus the mean digit, scaled to length 1, so that products are between −1 and 1."""
     X = X - mean
     return (X / np.linalg.norm(X, axis=1, keepdims=True)).astype(np.float32)
 
 
 def choose(X, y):
-    """C and offset with the least error on held-out training digits."""
+    """C and offset with the smallest error on held-out training digits."""
     order = np.random.default_rng(0).permutation(len(X))
     fit, judge = order[:20_000], order[-10_000:]
     errors = {}

@@ -1,9 +1,9 @@
 """How fast are kernel Fisher discriminants and partial least squares against the eigenproblem, refits and scikit-learn?
 
-Fisher: digits, ten classes, Gaussian kernel. The peer of the fit is the generalised eigenproblem of size n by SciPy,
-asked for nine eigenvectors only; that of leave-one-out is every twentieth refit, times twenty. Partial least squares:
-the linear kernel on wide data with two targets, where scikit-learn's PLSRegression has the same answer; the peer of the
-choice among 1, …, 20 components is GridSearchCV on the same folds. Fits are run once before they are timed.
+Fisher: digits, ten classes, Gaussian kernel. The fit is compared with SciPy's generalised eigenproblem of size n for
+nine eigenvectors only; leave-one-out with every twentieth refit, times twenty. Partial least squares: the linear kernel
+on wide data with two targets, where scikit-learn's PLSRegression has the same answer; the choice among 1, …, 20
+components is compared with GridSearchCV on the same folds. Fits are run once before they are timed.
 Run: python benchmarks/fisher_pls.py [--quick] [--runs 3]
 """
 
@@ -25,7 +25,7 @@ KERNEL, ALPHA = Gaussian(1.5), 0.05
 
 
 def timed(work, runs):
-    """The least seconds of several runs, and the result."""
+    """The minimum time of several runs in seconds, and the result."""
     work()
     seconds = []
     for _ in range(runs):
@@ -36,7 +36,7 @@ def timed(work, runs):
 
 
 def eigenproblem(X, y):
-    """The discriminants on the sample by the definition: values, up to sign, of unit variance within classes."""
+    """The discriminants on the sample, by definition: values with unit variance within classes, up to sign."""
     K = KERNEL(X)
     K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
     member = (y[:, None] == np.unique(y)).astype(float)

@@ -29,7 +29,7 @@ def main():
     A = X[sample].astype(np.float64)
     exact = np.exp(-gamma * np.stack([((A - a) ** 2).sum(axis=1) for a in A]))
 
-    kernel(X[:3000])  # threads and BLAS start up
+    kernel(X[:3000])  # start threads and BLAS
     rbf_kernel(X[:3000], gamma=gamma)
     seconds = {name: [] for name in contenders}
     error = {}

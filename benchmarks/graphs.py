@@ -1,9 +1,9 @@
 """How fast are kernel matrices of graphs against GraKeL, and what does Weisfeiler–Lehman reach on MUTAG?
 
-Collections in the TU format from the folder in MERCER_DATA. Both start from graphs in memory, Mercer's `Graph` objects
-without kept forms and GraKeL's pairs of arcs and labels, and end with the same matrix; `again` is a second call, for
-which the forms are kept. Values are compared. Walks are on unlabelled graphs, where GraKeL's are right.
-With --accuracy: ten times ten folds on MUTAG, depth and C chosen inside, about half a minute.
+Collections in the TU format from the folder in MERCER_DATA. Both start from graphs in memory (Mercer's `Graph` objects
+without cached features, GraKeL's pairs of arcs and labels) and produce the same matrix; `again` is a second call, with
+cached features. Values are compared. Walks are on unlabelled graphs, where GraKeL's values are correct.
+With --accuracy: ten times tenfold nested cross-validation of depth and C on MUTAG, about half a minute.
 Run: python benchmarks/graphs.py [--accuracy] [--quick]
 """
 
@@ -29,7 +29,7 @@ except ImportError:
 
 
 def given(g):
-    """A graph as GraKeL takes it: arcs with weight 1, and labels of the nodes."""
+    """A graph for GraKeL: arcs with weight 1, and node labels."""
     source = np.repeat(np.arange(g.n), np.diff(g.indptr)).tolist()
     arcs = {v: {} for v in range(g.n)}
     for u, v in zip(source, g.indices.tolist(), strict=True):
@@ -59,7 +59,7 @@ def race(title, kernel, peer, graphs):
 
 
 def accuracy(data):
-    """The mean accuracy of ten times ten folds, with what is chosen chosen inside."""
+    """The mean accuracy of ten times ten folds, with nested parameter selection."""
     X, y = data.graphs, data.y
     grid = {"kernel__kernel__iterations": range(6), "C": [0.1, 1, 10, 100, 1000]}
     shares = []
@@ -85,7 +85,7 @@ def main():
     names = ["MUTAG", "PROTEINS"] + ["NCI1"] * (not args.quick)
     data = {name: load_tu(Path(folder) / "graphs" / f"{name}.zip") for name in names}
     if grakel is None:
-        print("GraKeL is not installed; times of Mercer alone.")
+        print("GraKeL is not installed; times are for Mercer alone.")
     else:
         print(f"GraKeL {grakel.__version__}")
 

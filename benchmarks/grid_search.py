@@ -1,6 +1,6 @@
 """How fast is a grid over C and γ against GridSearchCV with scikit-learn's SVC? Same splits, both with two jobs.
 
-log₂C = −2 … 10 and log₂γ = −14 … −4, five folds, on 1,000 MNIST digits with pixels on [−1, 1] (the folder named by
+log₂C = −2 … 10 and log₂γ = −14 … −4, five folds, on 1,000 MNIST digits with pixels on [−1, 1] (from the folder in
 MERCER_DATA; otherwise on 1,000 of scikit-learn's small digits).
 Run: python benchmarks/grid_search.py [--quick] [--runs 1]
 """
@@ -23,7 +23,7 @@ N = 1000
 
 
 def digits():
-    """1,000 digits with pixels on [−1, 1], their labels, and what they are."""
+    """1,000 digits with pixels on [−1, 1], their labels, and the name of the data."""
     folder = os.environ.get("MERCER_DATA")
     if not folder:
         X, y = load_digits(return_X_y=True)

@@ -1,6 +1,6 @@
 """How do fits grow from 30 to 100,000 rows, ours and scikit-learn's?
 
-Noisy labels and targets in 20 columns, in one process, by turns; each figure is the least of several runs. A library
+Noisy labels and targets with 20 columns, in one process, in turn; each figure is the minimum of several runs. A library
 drops out of a comparison once a fit takes longer than --seconds. Draws docs/_static/growth.png.
 
 Run: python benchmarks/growth.py [--seconds 2] [--largest 100000]
@@ -19,11 +19,11 @@ import mercer
 
 ROWS = (30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "_static" / "growth.png"
-DENSE = 10_000  # rows up to which a matrix of all pairs fits into memory in both libraries
+DENSE = 10_000  # up to this many rows, the matrix of all pairs fits into memory in both libraries
 
-LABELS = ("Mercer", "C0", 7, "left"), ("scikit-learn", "0.45", -7, "right")  # text, colour, and side of the last point
+LABELS = ("Mercer", "C0", 7, "left"), ("scikit-learn", "0.45", -7, "right")  # text, colour and place
 
-# name: scikit-learn's class, ours, parameters, what is fitted to, and the most rows
+# name: scikit-learn's class, ours, parameters, target, and maximum number of rows
 CLASSES = {
     "SVC": (svm.SVC, mercer.SVC, {"C": 1.0}, "labels", ROWS[-1]),
     "SVR": (svm.SVR, mercer.SVR, {"C": 1.0}, "targets", ROWS[-1]),
@@ -35,7 +35,7 @@ CLASSES = {
 
 
 def least(make, data, seconds):
-    """The least time of a fit, in seconds."""
+    """The minimum time of a fit, in seconds."""
     best, started = np.inf, perf_counter()
     while best == np.inf or perf_counter() - started < min(0.5, seconds):
         start = perf_counter()
@@ -45,7 +45,7 @@ def least(make, data, seconds):
 
 
 def measured(rows, seconds):
-    """For each class the times of both libraries, NaN where a library has dropped out."""
+    """The times of both libraries for each class; NaN after a library has dropped out."""
     X, labels = make_classification(rows[-1], 20, n_informative=12, flip_y=0.05, random_state=0)
     X = X / X.std(axis=0)
     targets = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * np.random.default_rng(0).normal(size=len(X))
@@ -92,7 +92,7 @@ def draw(rows, found):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=2.0, help="a fit after which a library drops out")
+    parser.add_argument("--seconds", type=float, default=2.0, help="a library drops out after a fit that takes longer")
     parser.add_argument("--largest", type=int, default=ROWS[-1])
     args = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -1,8 +1,8 @@
-"""How fast are 1,000 permutations of HSIC at n = 5,000 against a plain NumPy loop, and against hyppo where it installs?
+"""How fast are 1,000 permutations of HSIC at n = 5,000 against a plain NumPy loop, and against hyppo if installed?
 
-Gaussian kernels of the median lengthscale. In one dimension their matrices have thin factors; in ten they have none,
-and the permutations are the n shifts of a random cycle. `compiled` is the loop over permutations in compiled code, for
-comparison. The loops are timed on a few permutations and multiplied; statistics and null distributions are compared.
+Gaussian kernels with the median lengthscale. In one dimension their matrices have thin factors; in ten they do not, and
+the permutations are the n shifts of a random cycle. `compiled` is the loop over permutations in compiled code, for
+comparison. Loops are timed on a few permutations and extrapolated; statistics and null distributions are compared.
 Run: python benchmarks/hsic.py [--quick]
 """
 

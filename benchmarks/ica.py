@@ -1,10 +1,10 @@
-"""Independent components: how near do KernelICA and scikit-learn's FastICA come to the sources, and at what cost?
+"""Independent components: how close do KernelICA and scikit-learn's FastICA come to the sources, and at what cost?
 
-Mixtures of two and of four sources, drawn anew with a random mixing matrix for every seed. "seen" sources are uniform,
-Laplace, exponential and bimodal ones, on which FastICA is at home; "unseen" ones have three modes, placed so that
-E[g'(s) − s g(s)] = 0 for its g = tanh. Printed are the median and the worst Amari error over the seeds (0: the sources
-in some order and scale; 1: the worst), the medians' ratio and the time of a fit, all in one process. FastICA runs to at
-most 1000 iterations, with its default nonlinearity and with "cube".
+Mixtures of two and four sources, with new sources and a random mixing matrix for every seed. "seen" sources are
+uniform, Laplace, exponential and bimodal, which suit FastICA; "unseen" sources have three modes, placed so that
+E[g'(s) − s g(s)] = 0 for its g = tanh. The output shows the median and the worst Amari error over the seeds (0: the
+sources in some order and scale; 1: the worst), the ratio of medians, and the time of a fit, all in one process. FastICA
+runs for at most 1000 iterations, with its default nonlinearity and with "cube".
 Run: python benchmarks/ica.py [--n 1000] [--seeds 8]
 """
 

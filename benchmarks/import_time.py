@@ -1,4 +1,4 @@
-"""What does `import mercer` cost beyond scikit-learn? Median of fresh processes in turn; the aim is at most 0.15 s.
+"""What does `import mercer` cost beyond scikit-learn? Median of fresh processes in turn; the target is at most 0.15 s.
 
 Run: python benchmarks/import_time.py [processes]
 """

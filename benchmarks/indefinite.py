@@ -1,8 +1,8 @@
-"""What are kernels that are not positive worth, and what does correcting them cost against doing it by hand?
+"""How good are indefinite kernels, and what does correcting them cost against doing it by hand?
 
-The negative edit distance, doubly centred, of promoters (106 strings of DNA) and of different splice junctions; and
-the sigmoid kernel on sonar. Errors are means over repeated stratified folds, with C (or 1/alpha) chosen inside each
-training part by three folds. The peer is scikit-learn's SVC on matrices that NumPy has corrected, with
+The doubly centred negative edit distance of promoters (106 DNA strings) and of distinct splice junctions, and the
+sigmoid kernel on sonar. Errors are means over repeated stratified folds, with C (or 1/alpha) chosen by three folds
+within each training part. The peer is scikit-learn's SVC on matrices corrected with NumPy, with
 k(x, S)·U·sign(Λ)·Uᵀ and the like for new samples: one fit and one prediction of 700 splice junctions each.
 Needs MERCER_DATA.
 Run: MERCER_DATA=/path python benchmarks/indefinite.py [--quick]
@@ -37,7 +37,7 @@ METHODS = {
 
 
 class _Labels:
-    """A regression whose sign decides."""
+    """A classifier by the sign of a regression."""
 
     def __init__(self, regression):
         self.regression = regression
@@ -76,7 +76,7 @@ def read(path, label, text):
 
 
 def junctions(folder, count):
-    """The centred similarity of different splice junctions, and which of two kinds they are."""
+    """The centred similarity of distinct splice junctions, and their class, one of two."""
     words, label = read(folder / "strings" / "splice.csv.gz", "label", "sequence")
     different = np.unique(words, return_index=True)[1]
     different = different[np.isin(label[different], ["EI", "IE"])]
@@ -96,12 +96,12 @@ def load(folder, quick):
 
 
 def centred(K):
-    """Where the mean of all strings is the origin; a fixed change of k, and no use is made of labels."""
+    """Move the origin to the mean of all strings; a fixed change of k that does not use labels."""
     return K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
 
 
 def errors(make, K, y, folds):
-    """The share of wrong decisions in each fold, C chosen inside, and the seconds of all fits."""
+    """The error rate in each fold, with nested choice of C, and the seconds of all fits."""
     wrong, start = [], perf_counter()
     for train, test in folds:
         inner = list(StratifiedKFold(3).split(train, y[train]))
@@ -122,7 +122,7 @@ def mistakes(model, K, y, train, test):
 
 
 def against_hand(K, y):
-    """Time and decisions of one fit and prediction by ours and by hand."""
+    """Time and decision values of one fit and prediction, by Mercer and by hand."""
     half = len(y) // 2
     order = np.random.default_rng(1).permutation(len(y))
     train, test = order[:half], order[half:]

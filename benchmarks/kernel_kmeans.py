@@ -1,12 +1,12 @@
 """Kernel k-means of 100,000 points, low-rank: how fast against KMeans on Nystroem features, at the same objective?
 
-Both cluster the same points of the same approximate space: Gaussian kernel, scikit-learn's uniform landmarks. First
-from the same start until no point moves, so that both end in the same minimum; then each with its own k-means++, whose
+Both cluster the same points in the same approximate space: Gaussian kernel, scikit-learn's uniform landmarks. First
+from the same start until no point moves, so that both reach the same minimum; then each with its own k-means++, whose
 draws differ from run to run, and its default tolerance. Every time includes the features. The objective is computed
-from the labels and scikit-learn's features in double precision, and is the mean of the runs with its standard error;
-the time is the least. Same process, alternating runs, one BLAS thread; `--cpu` times the processor instead of the
-clock, for machines that others use. Memory is the growth of the largest resident size in our first fit (the matrix
-itself would take 80 GB, the factor takes 0.16).
+from the labels and scikit-learn's features in double precision; the output shows the mean over runs with its standard
+error, and the minimum time. Same process, alternating runs, one BLAS thread; `--cpu` uses processor time, for shared
+machines. Memory is the growth of the maximum resident size in our first fit (the matrix itself would take 80 GB, the
+factor takes 0.16).
 Run: python benchmarks/kernel_kmeans.py [--n 100000] [--rank 200] [--clusters 20] [--runs 6] [--cpu]
 """
 
@@ -70,7 +70,7 @@ def main():
     means = np.array([Z[labels == c].mean(axis=0) for c in range(k)])
 
     def report(name, theirs, mine):
-        """Fit both for each seed; the least time, and the mean objective."""
+        """Fit both for each seed; the minimum time, and the mean objective."""
         times, values, rounds = np.zeros((2, args.runs)), np.zeros((2, args.runs)), [0, 0]
         for seed in range(args.runs):
             for j, fit in enumerate((theirs, mine)):

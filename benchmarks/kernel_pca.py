@@ -1,10 +1,10 @@
 """The ten leading kernel principal components of 10,000 digits: time, memory and accuracy against scikit-learn.
 
-Gaussian kernel, 784 pixels in float32 (MNIST from the folder in MERCER_DATA, else clusters at random). Each contender
-runs in a process of its own whose address space is limited to 8 GB; memory is the peak beyond the data. In double
-precision, for a vector v that a contender found for λ: the residual is ‖K̃v − λv‖/λ₁, the error |λ − vᵀK̃v|/λ₁.
-With --large ours alone at 60,000 digits, whose matrix would take 14 GB: minutes. scikit-learn's "auto" is its dense
-solver here and takes minutes as well: --auto.
+Gaussian kernel, 784 pixels in float32 (MNIST from the folder in MERCER_DATA, otherwise random clusters). Each contender
+runs in its own process with an address space of 8 GB; memory is the peak beyond the data. For each eigenpair (λ, v)
+found, in double precision, the residual is ‖K̃v − λv‖/λ₁ and the error |λ − vᵀK̃v|/λ₁. --large runs Mercer alone on
+60,000 digits, whose matrix would take 14 GB, which takes minutes. scikit-learn's "auto" is its dense solver here and
+also takes minutes: --auto.
 Run: python benchmarks/kernel_pca.py [--n 10000] [--large] [--auto]
 """
 
@@ -43,7 +43,7 @@ def data(n):
 
 
 def contender(name):
-    """An estimator that has not been fitted, and loaded with all the code that it needs."""
+    """An unfitted estimator, with all the code that it needs loaded."""
     if name == "mercer":
         from mercer.methods.pca import KernelPCA
 
@@ -54,15 +54,15 @@ def contender(name):
 
 
 def peak():
-    """The most memory that this process has held, in bytes."""
+    """The peak memory of this process, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT
 
 
 def child(name, n, file):
-    """Fit in this process, and leave what came of it in a file."""
+    """Fit in this process, and write the result to a file."""
     resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
     X = data(n)
-    contender(name).fit(X[:4000])  # as many as go the same way, so that compiled code is loaded as well
+    contender(name).fit(X[:4000])  # enough to take the same path, so that compiled code is loaded
     before, start, cpu = peak(), perf_counter(), resource.getrusage(resource.RUSAGE_SELF).ru_utime
     try:
         model = contender(name).fit(X)
@@ -75,7 +75,7 @@ def child(name, n, file):
 
 
 def measure(name, n):
-    """What a contender needed and found; None where memory did not suffice."""
+    """The time, memory and result of a contender; None if memory was insufficient."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "found"
         subprocess.run([sys.executable, __file__, "--child", name, str(file), "--n", str(n)], check=True)

@@ -1,4 +1,4 @@
-"""What does a product K @ v cost when K is never held? Time, and peak memory beyond the data (the aim is below 1 GB).
+"""What does a product K @ v cost when K is never stored? Time, and peak memory beyond the data (target: below 1 GB).
 
 Run: python benchmarks/lazy_product.py [--n 60000] [--d 784]
 """
@@ -17,7 +17,7 @@ UNIT = 1 if sys.platform == "darwin" else 1024  # ru_maxrss is in bytes there, i
 
 
 def peak():
-    """The most memory that this process has held, in bytes."""
+    """The peak memory of this process, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT
 
 

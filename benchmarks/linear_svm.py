@@ -1,9 +1,9 @@
 """How fast are the linear machines against scikit-learn's (LIBLINEAR), and whose objective is lower?
 
-Default tolerances, same process, alternating runs; the least time of each. The last columns are our objective, its
-relative duality gap, and scikit-learn's objective, both from their definition; * marks a run of scikit-learn's that
-reached max_iter = 1000. Small, middle and large parts of the digits and of a table; where MERCER_DATA names a folder
-with them, also of a9a and of the Reuters texts.
+Default tolerances, same process, alternating runs, minimum times. The last columns are our objective, its relative
+duality gap, and scikit-learn's objective, all from the definition; * marks a scikit-learn run that reached
+max_iter = 1000. The data are small, medium and large parts of the digits and of a table and, if the folder in
+MERCER_DATA has them, of a9a and the Reuters texts.
 Run: python benchmarks/linear_svm.py [--seconds 1] [--C 1.0] [--only digits]
 """
 
@@ -25,7 +25,7 @@ from mercer import LinearSVC, LinearSVR
 from mercer.datasets import load_r8
 
 CLASSIFICATION, REGRESSION = ["squared_hinge", "hinge", "l1"], ["epsilon_insensitive", "squared_epsilon_insensitive"]
-MOST = 200  # runs
+MOST = 200  # maximum number of runs
 
 
 def dense(n, d, rng):
@@ -35,14 +35,14 @@ def dense(n, d, rng):
 
 
 def short(X):
-    """X with the 32-bit indices that scikit-learn's machines insist on."""
+    """X with the 32-bit indices that scikit-learn's machines require."""
     X = csr_matrix(X)
     X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     return X
 
 
 def problems(rng):
-    """Names, samples, labels or None, targets or None."""
+    """Name, samples, labels or None, targets or None."""
     X, y = load_digits(return_X_y=True)
     X = X / 16
     for n in (100, 300, 1000, 1797):

@@ -1,11 +1,11 @@
 """Multinomial kernel logistic regression on MNIST, low-rank: how fast against Nystroem + LogisticRegression?
 
-Both solve the same problem: the Gaussian kernel, γ = 0.02 on pixels in [0, 1], the same landmarks (scikit-learn's
-uniform ones), α = 0.05, an intercept without penalty. Every time includes the landmarks' factor. The objective
+Both solve the same problem: the Gaussian kernel with γ = 0.02 on pixels in [0, 1], the same landmarks (scikit-learn's
+uniform ones), α = 0.05, and an unpenalised intercept. Every time includes the landmark factor. The objective
 Σ log-loss + (α/2)‖f‖² and the norm of its gradient in the coordinates of the factor, relative to that at f = 0, are
-computed in double precision from the fitted coefficients; scikit-learn is run with its own tolerance and with tighter
-ones, since at the default it stops far from the minimum. Same process, alternating runs; `--cpu` times the processor
-of one thread instead of the clock, for machines that others use.
+computed in double precision from the fitted coefficients. scikit-learn is run with its default tolerance and with
+tighter ones, because at the default it stops far from the minimum. Same process, alternating runs; `--cpu` uses the
+processor time of one thread, for shared machines.
 Run: python benchmarks/logistic.py [--n 60000] [--rank 500] [--runs 1] (MNIST comes from the folder in MERCER_DATA)
 """
 
@@ -79,7 +79,7 @@ def main():
         return make_pipeline(factor, LogisticRegression(C=1 / ALPHA, tol=tol, max_iter=2000))
 
     def coordinates(model):
-        """u and the intercepts: of our function Σ a k(·, landmark) it is the root of the landmarks' matrix times a."""
+        """u and the intercepts; for our function Σ a k(·, landmark), u is the root of the landmark matrix times a."""
         if isinstance(model, KernelLogisticRegression):
             function = model.function_
             assert np.array_equal(function.points, landmarks)

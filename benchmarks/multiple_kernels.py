@@ -1,11 +1,11 @@
-"""Weights of six views: what do the methods cost and reach, beside a random search over weights with scikit-learn?
+"""Weights of six views: what do the methods cost and reach, against a random search over weights with scikit-learn?
 
-Six descriptions of handwritten numerals (mfeat, in the folder of MERCER_DATA; without it the quarters of scikit-learn's
-digits), a Gaussian kernel at the median distance for each, 20 labelled samples a class, a support vector machine with
-C = 10. The peer draws 50 weight vectors from the simplex, scores each by threefold cross-validation of scikit-learn's
-SVC on the combined, precomputed matrices, and fits the best; its matrices are normalised as ours. Accuracies are means
-over splits on all other samples, with the standard error of the difference to the sum of the normalised kernels; times
-are medians of weights and fit together. Same process, one BLAS thread.
+Six views of handwritten numerals (mfeat, from the folder in MERCER_DATA; otherwise, the quarters of scikit-learn's
+digits), a Gaussian kernel at the median distance for each, 20 labelled samples per class, and a support vector machine
+with C = 10. The peer draws 50 weight vectors from the simplex, scores each by threefold cross-validation of
+scikit-learn's SVC on the combined, precomputed matrices, and fits the best; its matrices are normalised like ours.
+Accuracies are means over splits on all other samples, with the standard error of the difference from the sum of the
+normalised kernels; times are medians for weights and fit together. Same process, one BLAS thread.
 Run: MERCER_DATA=... python benchmarks/multiple_kernels.py [--splits 6] [--labelled 20]
 """
 
@@ -39,7 +39,7 @@ def data():
 
 
 class RandomSearch:
-    """scikit-learn's SVC with the best of random weights."""
+    """scikit-learn's SVC with the best random weights."""
 
     def __init__(self, kernels, rng, draws=50):
         self.kernels, self.rng, self.draws = kernels, rng, draws
@@ -63,7 +63,7 @@ class RandomSearch:
 
 
 def split(views, kernels, y, X, labelled, seed):
-    """Accuracy and seconds of every candidate with the labelled samples of one draw."""
+    """Accuracy and seconds of every candidate, for one draw of the labelled samples."""
     rng = np.random.default_rng(seed)
     fit = np.concatenate([rng.permutation(np.flatnonzero(y == c))[:labelled] for c in range(10)])
     test = np.setdiff1d(np.arange(len(y)), fit)

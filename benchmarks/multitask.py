@@ -1,15 +1,15 @@
 """Vowels of fifteen speakers: what do speakers gain by learning from each other?
 
 `classic/vowel` has 15 speakers (the tasks), eleven vowels (the classes) and six utterances of each. Some of the six are
-drawn for training, the others are the test. Separate fits (share 0), one fit to all (share 1), a half share, a share by
-cross-validation and a learned matrix over the speakers, all with the same lengthscale and C, which in each draw are
-those of the least error of scikit-learn's SVC on five folds of the training set, all speakers pooled. Then the same for
-speakers whose vowels are renamed at random, each in a way of its own, so that nothing is to be gained: what is lost?
-Errors in percent, the mean over the draws and its standard error.
+drawn for training, the others are for testing. Contenders: separate fits (share 0), one fit to all (share 1), a share
+of ½, a share by cross-validation, and a learned matrix over the speakers, all with the same lengthscale and C, which in
+each draw minimise the error of scikit-learn's SVC on five folds of the training set, all speakers pooled. Then the same
+with the vowels renamed at random for each speaker, so that there is nothing to gain: what is lost? Errors are in
+percent, as means over the draws with standard errors.
 
-With --simulated: regression on smooth random functions of ten tasks with 15 samples each, of correlation 0, ½ and 0.9,
-the mean squared error over that of separate fits. The first says what "auto" and "learned" lose where there is nothing
-to be gained.
+With --simulated: regression on smooth random functions of ten tasks with 15 samples each and correlation 0, ½ and 0.9;
+the mean squared error relative to separate fits. Correlation 0 shows what "auto" and "learned" lose if there is nothing
+to gain.
 Run: python benchmarks/multitask.py [--draws 5] [--utterances 1 2] (the data come from the folder in MERCER_DATA)
      python benchmarks/multitask.py --simulated [--draws 25]
 """
@@ -40,19 +40,19 @@ def load(folder):
 
 
 def draw(X, y, utterances, rng):
-    """Indices of the training set: so many of each vowel of each speaker."""
+    """Indices of the training set, with equally many utterances per vowel and speaker."""
     cells = [np.flatnonzero((X[:, 0] == s) & (y == v)) for s in np.unique(X[:, 0]) for v in np.unique(y)]
     return np.concatenate([rng.permutation(cell)[:utterances] for cell in cells])
 
 
 def chosen(X, y):
-    """C and gamma by cross-validation of all speakers pooled."""
+    """C and gamma by cross-validation, all speakers pooled."""
     grid = {"C": [1.0, 10.0, 100.0], "gamma": [1 / (2 * length**2) for length in (0.5, 1.0, 2.0, 4.0)]}
     return GridSearchCV(Peer(), grid).fit(X[:, 1:], y).best_params_
 
 
 def simulated(draws, tasks=10, samples=15):
-    """Mean squared errors over those of separate fits."""
+    """Mean squared errors relative to separate fits."""
     for related in (0.0, 0.5, 0.9):
         errors = {name: [] for name in ("separate", "the true share", "auto", "learned")}
         for seed in range(draws):
@@ -84,7 +84,7 @@ def main():
     if args.simulated:
         return simulated(args.draws)
     X, y = load(os.environ["MERCER_DATA"])
-    warnings.filterwarnings("ignore", "MultitaskSVC: coupling = 'auto' cross-validates, but")  # of one utterance
+    warnings.filterwarnings("ignore", "MultitaskSVC: coupling = 'auto' cross-validates, but")  # with one utterance
     for title, renamed in (("vowels as they are", False), ("vowels renamed for each speaker", True)):
         for utterances in args.utterances:
             names = [*COUPLINGS, "scikit-learn, pooled"]

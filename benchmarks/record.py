@@ -1,10 +1,10 @@
-"""Run a benchmark and keep what it prints, with machine and versions, for the documentation's page on performance.
+"""Run a benchmark and save its output, with machine and versions, for the performance page of the documentation.
 
 Run: python benchmarks/record.py gram_matrix.py [its arguments]
 
-Writes `results/<name>.json`. A benchmark prints itself beside its peer, measured in the same run; nothing is shown that
-was not printed by a run, and whatever a run prints is kept, good or bad. A busy machine is waited for, and after five
-minutes refused, before the run, so that no result can be the reason to leave it out.
+Writes `results/<name>.json`. A benchmark prints its own figures next to those of its peer from the same run; only the
+output of a run is shown, and all of it is kept, good or bad. If the machine is busy, the program waits, and gives up
+after five minutes, before the run, so that no result can be the reason to omit it.
 """
 
 import ast
@@ -27,7 +27,7 @@ def cores():
 
 
 def wait_for_quiet(minutes=5):
-    """Contenders that share their cores with something else share them unequally."""
+    """Wait for an idle machine; on a busy one, contenders share the cores unequally."""
     end = time.monotonic() + 60 * minutes
     while (load := os.getloadavg()[0]) > cores() / 2:
         if time.monotonic() > end:
@@ -36,7 +36,7 @@ def wait_for_quiet(minutes=5):
 
 
 def machine():
-    """The processor, the cores that may be used, the memory and how busy it all was."""
+    """The processor, usable cores, memory and load."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         name = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
@@ -57,7 +57,7 @@ def versions():
 
 
 def record(script, arguments):
-    """The result of one run as the page reads it."""
+    """The result of one run, in the form that the page reads."""
     path = HERE / script
     before = machine()
     run = subprocess.run([sys.executable, path, *arguments], capture_output=True, text=True, check=False)

@@ -1,10 +1,10 @@
 """Does kernel canonical correlation find the other half? Images and texts, halves of documents, views of digits.
 
-Queries of one view rank all test samples of the other. `pair` is the mean reciprocal rank of the query's own other
-half, `class` the mean average precision of the samples of its class; both ways. The peer is linear canonical
-correlation (scikit-learn's CCA) on the same split; of the documents, which have more words than samples, on their 100
-leading components. The linear kernel with our penalty tells how much of the difference is the penalty's. ε is
-the default; of the documents the linear kernel stands here, a Gaussian one was tried and did about as well.
+Queries of one view rank all test samples of the other. `pair` is the mean reciprocal rank of the query's other half,
+`class` the mean average precision for samples of its class, in both directions. The peer is linear canonical
+correlation (scikit-learn's CCA) on the same split; for documents, which have more words than samples, on their 100
+leading components. The linear kernel with our penalty shows how much of the difference is due to the penalty. ε is the
+default. For documents the kernel is linear; a Gaussian one did about as well.
 
 Run: MERCER_DATA=folder python benchmarks/retrieval.py [--n 1500]
 """
@@ -85,12 +85,12 @@ def ours(kernel, k, fit, test):
 
 
 def theirs(k, fit, test):
-    """Linear correlation, with features of variance one and weights ρ, as ours."""
+    """Linear correlation, with features of variance one and weights ρ, like ours."""
     if not isinstance(fit[0], np.ndarray):
         maps = [TruncatedSVD(100, random_state=0).fit(A) for A in fit[:2]]
         fit, test = ([m.transform(A) for m, A in zip(maps, part[:2], strict=True)] + [part[2]] for part in (fit, test))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of power iterations that have not converged
+        warnings.simplefilter("ignore")  # about power iterations that have not converged
         model = CCA(min(k, fit[0].shape[1], fit[1].shape[1] - 1), max_iter=500).fit(fit[0], fit[1])
     known, new = (model.transform(*part[:2]) for part in (fit, test))
     rho = [np.corrcoef(a, b)[0, 1] for a, b in zip(*(Z.T for Z in known), strict=True)]
@@ -100,7 +100,7 @@ def theirs(k, fit, test):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--n", type=int, default=2200, help="training samples at most")
+    parser.add_argument("--n", type=int, default=2200, help="maximum number of training samples")
     args = parser.parse_args()
     if "MERCER_DATA" not in os.environ:
         raise SystemExit("set MERCER_DATA to the folder of the data sets")
@@ -108,7 +108,7 @@ def main():
     for name, (load, kernel, k) in KERNELS.items():
         fit, test = load(folder, args.n)
         chance = np.mean(1 / np.arange(1, len(test[2]) + 1)), np.mean(test[2][:, None] == test[2])
-        print(f"{name}: {len(fit[2])} to learn from, {len(test[2])} to rank; chance {chance[0]:.4f}, {chance[1]:.3f}")
+        print(f"{name}: {len(fit[2])} for training, {len(test[2])} to rank; chance {chance[0]:.4f}, {chance[1]:.3f}")
         rows = {"scikit-learn": (theirs, k), "linear": (ours, Linear(), k), str(kernel): (ours, kernel, k)}
         for who, (work, *more) in rows.items():
             start = perf_counter()

@@ -1,9 +1,9 @@
 """How fast is a path of 20 alphas by leave-one-out against GridSearchCV(KernelRidge) with five folds and two jobs?
 
 A smooth function of d features with noise, whose best alpha lies inside the grid; Gaussian kernel. In few dimensions
-its matrix is numerically of low rank, in many it is not: both are shown. `five folds` is KernelRidgeCV with the splits
-of the grid search, whose scores must be equal. Each is fitted to a few samples first, which loads compiled code and
-starts the processes. The test error is against the function without noise.
+the kernel matrix has low numerical rank, in many it does not: both are shown. `five folds` is KernelRidgeCV with the
+splits of the grid search, whose scores must be equal. Each is first fitted to a few samples, which loads compiled code
+and starts the processes. The test error is against the noiseless function.
 Run: python benchmarks/ridge_cv.py [--quick] [--runs 1]
 """
 

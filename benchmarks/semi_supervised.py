@@ -1,10 +1,10 @@
 """How much do unlabelled digits help, against scikit-learn's label spreading and the same machine without them?
 
-For 1, 2, 5, 10 and 20 labels of each digit: accuracy on all digits without a label, means over draws of the labelled
-ones. Nothing is tuned to a draw or a number of labels; but our defaults (graph, weight, normalised kernel) were chosen
-with such digits in view, while scikit-learn's stand as they are. So LabelSpreading is also given with the alpha of
-ManifoldRanking, which differs from it then in how the graph is made symmetric and weighted, and with two widths of its
-Gaussian. USPS is read from the folder that MERCER_DATA names, where that is set.
+For 1, 2, 5, 10 and 20 labels per digit: accuracy on all unlabelled digits, as means over draws of the labelled ones.
+Nothing is tuned to a draw or a number of labels, but our defaults (graph, weight, normalised kernel) were chosen with
+such digits in view, while scikit-learn's are unchanged. LabelSpreading is therefore also shown with the alpha of
+ManifoldRanking, from which it then differs in how the graph is symmetrised and weighted, and with two widths of its
+Gaussian. USPS is read from the folder in MERCER_DATA, if set.
 Run: python benchmarks/semi_supervised.py [--quick] [--draws 5]
 """
 

@@ -1,9 +1,9 @@
-"""What do fits of small data and answers for one row cost, of every class that scikit-learn has as well?
+"""What do fits of small data and predictions for one row cost, for every class that scikit-learn also has?
 
-Digits (64 pixels on [0, 1]) in one process, ours and scikit-learn's by turns. Each figure is the least of many runs,
-and the ratio is scikit-learn's time over ours. Both models are judged over all 1,797 digits: classifiers and
-regressions by their error, KernelPCA by the variance that it finds, KernelDensity by the mean log-density, OneClassSVM
-by the share of outliers, SpectralClustering by the adjusted Rand index.
+Digits (64 pixels on [0, 1]) in one process, Mercer and scikit-learn in turn. Each figure is the minimum of many runs,
+and the ratio is scikit-learn's time over ours. Both models are evaluated on all 1,797 digits: classifiers and
+regressions by their error, KernelPCA by its explained variance, KernelDensity by the mean log-density, OneClassSVM
+by the fraction of outliers, SpectralClustering by the adjusted Rand index.
 
 Run: python benchmarks/small_data.py [SVC KernelPCA …] [--n 30 100 300 1000 1797] [--seconds 1.0]
 """
@@ -20,7 +20,7 @@ from sklearn.metrics import adjusted_rand_score
 import mercer
 
 ROWS = (30, 100, 300, 1000, 1797)
-MOST = 300  # runs of one figure
+MOST = 300  # maximum number of runs per figure
 
 
 def wrong(model, X, y):
@@ -47,7 +47,7 @@ def agreement(model, X, y):
     return "Rand index", adjusted_rand_score(y[: len(model.labels_)], model.labels_)
 
 
-# name: scikit-learn's module, parameters, the answer for one row, and how both are judged
+# name: scikit-learn's module, parameters, the method for one row, and the measure of quality
 CLASSES = {
     "SVC": (svm, {}, "predict", wrong),
     "NuSVC": (svm, {"nu": 0.05}, "predict", wrong),
@@ -64,7 +64,7 @@ CLASSES = {
 
 
 def least(calls, seconds):
-    """The least time of each call, in turns for so many seconds."""
+    """The minimum time of each call, run in turn for this many seconds."""
     best, end, runs = np.full(len(calls), np.inf), perf_counter() + seconds, 0
     while runs < 3 or (runs < MOST and perf_counter() < end):
         for i, call in enumerate(calls):
@@ -93,7 +93,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", default=list(CLASSES), help=", ".join(CLASSES))
     parser.add_argument("--n", type=int, nargs="*", default=ROWS)
-    parser.add_argument("--seconds", type=float, default=1.0, help="for the figure of a fit")
+    parser.add_argument("--seconds", type=float, default=1.0, help="time for measuring a fit")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     X, y = load_digits(return_X_y=True)

@@ -1,7 +1,8 @@
-"""What does a cubic smoothing spline cost at a given penalty? Time, memory and accuracy, beside SciPy's, in one run.
+"""What does a cubic smoothing spline cost at a given penalty? Time, memory and accuracy against SciPy, in one run.
 
-SciPy solves normal equations in B-splines, whose condition grows with n and λ; so for both the optimality conditions
-Σ rᵢ = Σ xᵢ rᵢ = 0 of the residuals r are printed, which tell whose error a difference is. Even spacing suits it best.
+SciPy solves normal equations in B-splines, whose condition number grows with n and λ. For both, the output therefore
+shows the optimality conditions Σ rᵢ = Σ xᵢ rᵢ = 0 of the residuals r, which tell whose error causes a difference. Even
+spacing suits SciPy best.
 
 Run: python benchmarks/spline.py [--n 1000000] [--lam 1e-17 1e-9] [--uneven]
 """
@@ -35,12 +36,12 @@ def sample(n, uneven):
 
 
 def peak():
-    """The largest memory that this process has had, in bytes (Linux)."""
+    """The peak memory of this process, in bytes (Linux)."""
     return 1024 * int(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1])
 
 
 def memory(ours, n, uneven, lam):
-    """What a fit adds to the largest memory of its process, in bytes a sample."""
+    """The increase in peak memory due to a fit, in bytes per sample."""
     x, y = sample(n, uneven)
     SmoothingSpline(alpha=1.0).fit(x[:10], y[:10])
     before = peak()
@@ -52,7 +53,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, default=1_000_000)
     parser.add_argument("--lam", type=float, nargs="+", default=[1e-17, 1e-9, 1e-3])
-    parser.add_argument("--uneven", action="store_true", help="points at random")
+    parser.add_argument("--uneven", action="store_true", help="random points")
     parser.add_argument("--repeats", type=int, default=3)
     args = parser.parse_args()
 
@@ -73,7 +74,7 @@ def main():
     for name, ours in (("mercer", True), ("SciPy", False)):
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
             used = pool.submit(memory, ours, args.n, args.uneven, args.lam[0]).result()
-        print(f"memory of {name}: {used:.0f} bytes a sample")
+        print(f"memory of {name}: {used:.0f} bytes per sample")
     start = perf_counter()
     model = SmoothingSpline().fit(x, y)
     print(f"by generalised cross-validation: {perf_counter() - start:.1f} s, {model.edf_:.1f} degrees of freedom")

@@ -1,9 +1,9 @@
 """What do all pairs of 3,190 DNA strings of 60 letters cost?
 
-The strings are those of the splice data in the folder MERCER_DATA, or else random ones. Peers: scikit-learn's
-CountVectorizer with a sparse product for the spectrum kernels, rapidfuzz where it installs for the edit distance, and
-the textbook's recursion in NumPy, timed on a few pairs and multiplied, for subsequences. `threads` is the time of all
-threads together, which does not depend on what else the machine does.
+The strings are the splice data from the folder in MERCER_DATA, or random ones. Peers: scikit-learn's CountVectorizer
+with a sparse product for the spectrum kernels, rapidfuzz, if installed, for the edit distance, and the textbook
+recursion in NumPy for subsequences, timed on a few pairs and extrapolated. `threads` is the total time of all threads,
+which does not depend on other load.
 Run: python benchmarks/strings.py [--quick]
 """
 

@@ -1,14 +1,14 @@
 """How fast is SVC against scikit-learn's (LIBSVM on one core), LIBSVM with OpenMP, and scikit-learn-intelex?
 
-One process, same data, C, γ, tol = 1e-3 and cache; those that can, and ours, use all cores. Of each run the dual
+One process, same data, C, γ, tol = 1e-3 and cache; Mercer and every peer that can use all cores. For each run, the dual
 objective is computed in float64 from the fitted coefficients, and the error on new points. Best of `--repeat` runs.
 
 Run: python benchmarks/svm.py [mnist10 mnist20 mnist60 usps a9a hard] [--peers sklearn libsvm sklearnex] [--repeat 2]
 
 MNIST (pixels on [0, 1], C = 2, γ = 0.0156), USPS and a9a (CSR) come from the folder in MERCER_DATA; "hard" is
 low-dimensional noisy data (d = 8, 14, 20; C = 1, 100, 1,000). libsvm-official and scikit-learn-intelex are optional.
-Machines in double precision get float64 data where they convert float32 themselves. Times are of fit and of predicting
-up to 10,000 new points.
+Double-precision machines that would convert float32 themselves receive float64 data. Times are for the fit and for
+predicting up to 10,000 new points.
 """
 
 import argparse
@@ -47,7 +47,7 @@ def libsvm(C, gamma):
             return np.array(svm_predict([], csr_matrix(X), self.model, "-q")[0])
 
         def attributes(self):
-            """LIBSVM's classes are in the order of their first sample: sorted here."""
+            """Sort LIBSVM's classes, which are in the order of their first sample."""
             labels, sizes = np.array(self.model.get_labels()), self.model.nSV[: self.model.nr_class]
             edges, order = np.cumsum([0, *sizes]), np.argsort(labels)
             coef = np.array(self.model.get_sv_coef()).T
@@ -56,7 +56,7 @@ def libsvm(C, gamma):
             dual = np.zeros((len(order) - 1, len(index)))
             n_support = np.array(sizes)[order]
             starts = np.cumsum([0, *n_support])
-            for new, a in enumerate(order):  # the row of a coefficient is that of the other class, without its own
+            for new, a in enumerate(order):  # a coefficient's row is that of the other class, without its own
                 for other, b in enumerate(order):
                     if a != b:
                         old_row, row = b - (b > a), other - (other > new)
@@ -112,7 +112,7 @@ def a9a():
     X, y = load_svmlight_file(str(folder() / "libsvm" / "a9a.gz"), n_features=123)
     X_new, y_new = load_svmlight_file(str(folder() / "libsvm" / "a9a.t.gz"), n_features=123)
     X_new = X_new[:10_000]
-    for Z in (X, X_new):  # scikit-learn's machine takes 32-bit indices only
+    for Z in (X, X_new):  # scikit-learn's machine accepts only 32-bit indices
         Z.indices, Z.indptr = Z.indices.astype(np.int32), Z.indptr.astype(np.int32)
     yield "a9a (CSR)", X, y, X_new, y_new[:10_000], 1.0, 0.03
 
@@ -137,7 +137,7 @@ DATA = {
 
 
 def objective(model, X, gamma):
-    """The sum over pairs of ½βᵀKβ − yᵀβ, in float64, from the attributes that all machines have."""
+    """The sum over pairs of ½βᵀKβ − yᵀβ, in float64, from attributes that all machines have."""
     model = model.attributes() if hasattr(model, "attributes") else model
     kernel, edges = Gaussian.from_gamma(gamma), np.cumsum([0, *model.n_support_])
     S, dual = X[model.support_].astype(np.float64), model.dual_coef_

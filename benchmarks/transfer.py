@@ -1,10 +1,10 @@
 """Marginal transfer: what does it gain over pooling, and what does it cost?
 
-"vowel": each of 15 speakers in turn is a new unlabelled sample (eleven vowels, 66 recordings each), the others are
-pooled, or transferred; with LIBSVM's pooling as peer. "shift": samples on the line whose class boundary lies in their
-middle, each of 24 in turn left out, where pooling cannot win. "many": the same with many points, by random
-features. Settings are the same for both; for the vowels all of a grid are shown, since one chosen on these speakers
-would be chosen after the fact.
+"vowel": each of 15 speakers in turn is a new unlabelled sample (eleven vowels, 66 recordings each); the others are
+pooled or transferred, with LIBSVM on the pooled data as peer. "shift": samples on the line with the class boundary in
+their middle, each of 24 left out in turn, where pooling cannot win. "many": the same with many points, by random
+features. Both use the same settings; for the vowels, the whole grid is shown, because a setting chosen on these
+speakers would be chosen after the fact.
 Run: MERCER_DATA=… python benchmarks/transfer.py
 """
 
@@ -44,7 +44,7 @@ def shift(samples, size, seed):
 
 
 def left_out(model, X, y, groups):
-    """The errors, each sample in turn left out, and seconds."""
+    """The errors, leaving out each sample in turn, and seconds."""
     start, errors = perf_counter(), []
     for g in np.unique(groups):
         fit = groups != g
@@ -58,7 +58,7 @@ def mean(values):
 
 
 def compare(models, data):
-    """Mean errors with their standard errors; the last line is the difference of the last two, sample by sample."""
+    """Mean errors with standard errors; the last line is the paired difference of the last two."""
     found = []
     for name, model in models.items():
         errors, seconds = left_out(model, *data)

@@ -1,9 +1,9 @@
-"""How fast is tuning by gradients: against GaussianProcessRegressor by likelihood, and GridSearchCV of SVC by folds?
+"""How fast is tuning by gradients, against GaussianProcessRegressor by likelihood and GridSearchCV of SVC by folds?
 
-Regression: a smooth function of three of d inputs with noise, one lengthscale for each input, a scale and the noise by
-the marginal likelihood, from the same start without restarts; the optima must agree. Classification: a disc in two of
-six inputs; scikit-learn's SVC by a grid of 9 × 9 and five folds, which has one lengthscale, against `KernelTuner`,
-which has six; errors on new samples. BLAS on one thread, so that both use the same.
+Regression: a smooth function of three of d inputs with noise; one lengthscale per input, a scale and the noise by
+marginal likelihood, from the same start without restarts; the optima must agree. Classification: a disc in two of six
+inputs; scikit-learn's SVC with one lengthscale, by a 9 × 9 grid and five folds, against `KernelTuner` with six
+lengthscales; errors on new samples. BLAS uses one thread for both.
 Run: python benchmarks/tuning.py [--quick] [--runs 1]
 """
 
@@ -40,7 +40,7 @@ def disc(n, seed=0):
 
 
 def timed(runs, fit):
-    """The best time, and what came out."""
+    """The best time, and the result."""
     seconds = []
     for _ in range(runs):
         start = perf_counter()
@@ -90,7 +90,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="n = 200 and 100")
     parser.add_argument("--runs", type=int, default=1)
     args = parser.parse_args()
-    warnings.simplefilter("ignore", ConvergenceWarning)  # of scikit-learn, for lengthscales at their bound
+    warnings.simplefilter("ignore", ConvergenceWarning)  # from scikit-learn, for lengthscales at their bounds
     with threadpool_limits(1, user_api="blas"):
         KernelTuner(SVC(), max_iter=1).fit(*disc(50)[:2])  # compilation
         for n, d in ((200, 5),) if args.quick else ((300, 5), (700, 10)):

@@ -125,7 +125,7 @@ test = mmd_test(X_moon, X_moon[rng.permutation(120)] @ [[0, 1], [1, 0]], random_
 WitnessDisplay.from_test(test, labels=("moons", "mirrored"), ax=axes[1])
 
 # %%
-# **Densities** with the weights of their samples, and the influence of one more sample.
+# **Densities** with the weights of their samples, and the influence of an additional sample.
 
 contaminated = np.concatenate([rng.normal(size=(90, 1)), rng.uniform(-8, 8, size=(10, 1))])
 DensityDisplay.from_estimator(
@@ -133,7 +133,7 @@ DensityDisplay.from_estimator(
 )
 
 # %%
-# The same in the plane.
+# In the plane.
 
 cloud = np.concatenate([rng.normal(size=(90, 2)), rng.uniform(-5, 5, size=(25, 2))])
 DensityDisplay.from_estimator(
@@ -212,7 +212,7 @@ BiasVarianceDisplay.from_simulation(
 )
 
 # %%
-# The same over λ alone, from bootstrap samples of a single sample.
+# Over λ alone, from bootstrap samples of a single sample.
 
 BiasVarianceDisplay.from_bootstrap(
     ridge, *draw(rng), values={"alpha": np.geomspace(1e-4, 10, 11)}, random_state=0

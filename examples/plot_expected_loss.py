@@ -29,7 +29,7 @@ X_new, y_new = draw(20_000, np.random.default_rng(1))
 kernel = "gaussian(lengthscale=0.3)"
 
 # %%
-# **Three losses over alpha.** The training error falls with alpha and tells nothing; the leave-one-out error has its
+# **Three losses over alpha.** The training error falls with alpha and is uninformative; the leave-one-out error has its
 # minimum where the true error has. Blue bands are one standard error wide. Dots are n refits: they lie on the curve
 # where the formula is exact, and near it where the formula is one Newton step, whose own error grows as alpha falls.
 

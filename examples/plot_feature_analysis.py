@@ -64,7 +64,7 @@ pca = KernelPCA(most, kernel=kernel).fit(X)
 
 
 def share(model):
-    """The variance in the span of the first features, of the whole: they are orthogonal in the space."""
+    """The fraction of variance in the span of the first features, which are orthogonal in the space."""
     along = (model.spread_ / model.function_.norm()) ** 2
     return np.cumsum(along) / pca.total_variance_
 

@@ -24,7 +24,7 @@ from mercer.kernels.strings import Levenshtein
 
 INK, BLUE, ORANGE, GREY = "#222222", "#1f6fb2", "#d1601f", "#9a9a9a"
 plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY})
-warnings.simplefilter("ignore", IndefiniteKernelWarning)  # which is what this page is about
+warnings.simplefilter("ignore", IndefiniteKernelWarning)  # the topic of this page
 
 # %%
 # **The spectrum.** The similarity of two points decreases with their :math:`\ell_1` distance and is zero beyond 2:

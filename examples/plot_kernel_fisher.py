@@ -26,7 +26,7 @@ plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes
 
 # %%
 # **Two classes** have one discriminant. Its contours follow the shape of the classes, which no straight line separates.
-# ``alpha="loo"`` chooses the penalty under which each label is most likely according to the fit without that sample.
+# ``alpha="loo"`` chooses the penalty that maximises the likelihood of each label under the fit without that sample.
 
 X, y = make_moons(200, noise=0.25, random_state=1)
 low, high = X.min(axis=0) - 0.4, X.max(axis=0) + 0.4
@@ -46,7 +46,7 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
     for label, colour, marker in ((0, BLUE, "o"), (1, ORANGE, "s")):
         ax.plot(*X[y == label].T, marker, color=colour, markersize=5, markeredgecolor="white")
     wrong = np.mean((model.leave_one_out() >= 0) != y)
-    ax.set_title(f"{name}: {wrong:.1%} wrong, each left out once", loc="left", fontsize=11)
+    ax.set_title(f"{name}: leave-one-out error {wrong:.1%}", loc="left", fontsize=11)
     ax.set(aspect="equal", xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
 

@@ -67,7 +67,7 @@ def draw(n, rng):
 
 
 def fast(X, fun="logcosh"):
-    """FastICA's unmixing matrix, whether or not it says that it has converged."""
+    """FastICA's unmixing matrix, converged or not."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return FastICA(fun=fun, max_iter=1000, random_state=0).fit(X)

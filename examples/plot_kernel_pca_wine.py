@@ -38,7 +38,7 @@ figure, axes = plt.subplots(2, 3, figsize=(9.5, 6), layout="constrained")
 reference = fits["linear PCA"].transform(X)
 for ax, (name, pca) in zip(axes.flat, fits.items(), strict=True):
     Z = pca.transform(X)
-    # signs carry no meaning: as in the first picture
+    # signs are arbitrary: match the first plot
     Z *= np.where(np.sum(Z * reference, axis=0) < 0, -1, 1)
     for k, colour in enumerate(COLOURS):
         ax.scatter(*Z[grower == k].T, color=colour, s=14, linewidths=0, label=f"grower {k + 1}")

@@ -83,7 +83,7 @@ print(f"accuracy on new points {model.score(X_new, y_new):.3f}")
 for low in np.arange(0, 1, 0.2):
     chosen = (p_new >= low) & (p_new < low + 0.2)
     share = (y_new[:, None] == model.classes_)[chosen].mean()
-    print(f"said {p_new[chosen].mean():.2f}: {chosen.sum():5d} times, true in {share:.2f} of them")
+    print(f"at {p_new[chosen].mean():.2f}: {chosen.sum():5d} times, correct in {share:.2f} of them")
 
 # %%
 # **Few points are enough.** For two classes, `ImportVectorMachine` starts with none, adds in each round the sample

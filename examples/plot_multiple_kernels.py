@@ -70,7 +70,7 @@ ax.hlines([3.5, 7.5], -0.5, len(methods) - 0.5, color="white", linewidth=4)
 ax.spines[:].set_visible(False)
 
 # %%
-# **Views.** If `mercer.datasets.load_mfeat` finds the data, these are 2000 handwritten numerals in six descriptions,
+# **Views.** If `mercer.datasets.load_mfeat` finds the data, these are 2000 handwritten numerals in six views,
 # from Fourier coefficients to pixels and a few morphological numbers; otherwise they are the four quarters of
 # scikit-learn's digits. Each view has a Gaussian kernel at the median distance, and 20 numerals of each class are
 # labelled. Each line is one draw of them and compares learned with uniform weights on the same samples. If views are

@@ -36,7 +36,7 @@ grid = np.linspace(-3, 3, 300)[:, None]
 
 
 def machine(budget):
-    """A constant step never stops following."""
+    """A machine with a constant step, which keeps following."""
     return OnlineKernelMachine(
         "huber(delta=1.0)", kernel=kernel, alpha=alpha, eta0=eta, power_t=0, budget=budget
     )

@@ -3,8 +3,8 @@ A report and its warnings
 =========================
 
 ``mercer.report`` writes one HTML file about an estimator and its data: the optimisation problem, the error compared
-with simple baselines, diagnostics, and the warnings of a statistician. Here it describes a model of 178 wines, first on
-the raw data and then after following its advice.
+with simple baselines, diagnostics, and the warnings a statistician would give. Here it describes a model of 178 wines,
+first on the raw data and then after following its advice.
 """
 
 from itertools import pairwise

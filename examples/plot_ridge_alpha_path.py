@@ -25,7 +25,7 @@ X = np.sort(rng.uniform(0, 10, size=(80, 1)), axis=0)
 
 
 def truth(x):
-    """What the noise hides: slow waves and one fast part."""
+    """The true function: slow waves and one fast part."""
     return np.sin(x) + 0.8 * np.exp(-((x - 6) ** 2) * 4)
 
 

@@ -28,7 +28,7 @@ truth = np.exp(-(grid[:, 0] ** 2) / 2) / np.sqrt(2 * np.pi)
 
 
 def contaminated(seed, share, n=200):
-    """A normal sample, of which a share is spread evenly over the line."""
+    """A normal sample, with a fraction of points spread evenly over the line."""
     rng = np.random.default_rng(seed)
     bad = int(share * n)
     return np.concatenate([rng.normal(size=(n - bad, 1)), rng.uniform(-10, 10, size=(bad, 1))])

@@ -55,7 +55,7 @@ colours = {"least squares": GREY, "Huber": ORANGE, "Hampel": BLUE}
 left.plot(X[~wrong], y[~wrong], "o", color=INK, markersize=3, alpha=0.5)
 left.plot(X[wrong], y[wrong], "x", color=INK, markersize=5, alpha=0.5)
 left.plot(grid, np.sin(grid), "--", color=INK, linewidth=1)
-raised = {"least squares": 0.0, "Huber": 0.16, "Hampel": -0.16}  # so that the names do not meet
+raised = {"least squares": 0.0, "Huber": 0.16, "Hampel": -0.16}  # keep the names apart
 for name, model in models.items():
     curve = model.predict(grid)
     left.plot(grid, curve, color=colours[name], linewidth=2)
@@ -63,7 +63,7 @@ for name, model in models.items():
     left.annotate(name, place, color=colours[name], va="center", annotation_clip=False)
 left.annotate("wrong by about four", (4.3, 4.35), color=INK, alpha=0.7, ha="center")
 left.set(xlim=(0, 6), ylim=(-1.7, 5.5), xticks=range(7), yticks=[-1, 0, 1, 2, 3, 4, 5], xlabel="x")
-left.set_title("a third of the samples right of 2.5 is wrong", loc="left", fontsize=11)
+left.set_title("a third of the samples right of 2.5 are wrong", loc="left", fontsize=11)
 
 units = np.linspace(0.01, 28, 500)
 places = {"Huber": (8.0, 0.23), "Hampel": (4.6, 0.46)}

@@ -108,7 +108,7 @@ for ax, moving in zip(panels, (False, True), strict=True):
     ax.set_xticks(sizes, [str(n) for n in sizes])
     ax.minorticks_off()
     ax.axhline(0.5, color=GREY, linewidth=0.8)
-    ax.set(xlabel="windows to learn from", ylim=(0.45, 1.0))
+    ax.set(xlabel="training windows", ylim=(0.45, 1.0))
     ax.set_title(
         "The motif lies anywhere" if moving else "The motif lies in the middle",
         loc="left",

@@ -30,7 +30,7 @@ plt.rcParams.update(
 
 
 class Mixture:
-    """Classes with normal densities around their centres, and how many of the samples are of each."""
+    """Classes with normal densities around their centres, and their fractions of the samples."""
 
     def __init__(self, centres, widths, shares):
         self.centres, self.widths = np.array(centres, dtype=float), np.array(widths)

@@ -36,7 +36,7 @@ def franke(u, v):
 
 rng = np.random.default_rng(3)
 places = rng.uniform(size=(220, 2))
-lake = np.hypot(places[:, 0] - 0.72, places[:, 1] - 0.72) < 0.17  # nobody has measured here
+lake = np.hypot(places[:, 0] - 0.72, places[:, 1] - 0.72) < 0.17  # no measurements here
 places = places[~lake]
 heights = franke(*places.T) + 0.05 * rng.normal(size=len(places))
 

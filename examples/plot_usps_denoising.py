@@ -43,23 +43,23 @@ measured = slice(100, 300)
 
 
 def gaussian(X):
-    """Normal noise on every pixel."""
+    """Add normal noise to every pixel."""
     return X + 0.5 * rng.normal(size=X.shape)
 
 
 def speckle(X):
-    """Four in ten pixels black or white, whatever was there."""
+    """Set four in ten pixels to black or white."""
     u = rng.uniform(size=X.shape)
     return np.where(u < 0.2, 0.0, np.where(u > 0.8, 1.0, X))
 
 
 def error(P, part):
-    """The mean square error of a pixel."""
+    """The mean squared error per pixel."""
     return np.mean((P - clean)[part] ** 2)
 
 
 def best(restored):
-    """Of the restored digits, those of the setting that is best on the part that chooses."""
+    """The digits restored with the setting that is best on the tuning part."""
     return restored[min(restored, key=lambda setting: error(restored[setting], chosen))]
 
 

@@ -92,7 +92,7 @@ def test_a_broken_file_is_refused(tmp_path) -> None:
     np.savez_compressed(tmp_path / "bomb.npz", a=np.zeros(10**6))
     (tmp_path / "notes.txt").write_text("what I did on Monday")
     for name in ("array.npy", "others.npz", "bomb.npz", "notes.txt"):
-        with pytest.raises(ValueError, match=r"is not a checkpoint: .*\. Delete it, or name another file\.") as caught:
+        with pytest.raises(ValueError, match=r"is not a checkpoint: .*\. Delete it, or choose another file") as caught:
             Checkpoint(tmp_path / name, "SVC", {"it": [1]})
         assert "pickle" not in str(caught.value)
 
@@ -130,7 +130,7 @@ def test_memory_that_does_not_suffice_ends_no_work(tmp_path, monkeypatch) -> Non
 
     checkpoint = written(tmp_path / "file", [1])
     monkeypatch.setattr(_checkpoint.np, "savez", full)
-    with pytest.warns(UserWarning, match=r"could not be written \(no room\); the work goes on"):
+    with pytest.warns(UserWarning, match=r"could not be written \(no room\); the work continues"):
         checkpoint.write()
 
 
@@ -140,7 +140,7 @@ def test_a_write_that_fails_leaves_the_last_one(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(_files.os, "replace", lambda *paths: (_ for _ in ()).throw(OSError("no power")))
     checkpoint.put("a", {"beta": np.ones(3)}, done=True)
     with pytest.warns(
-        UserWarning, match=r"X: checkpoint = .*file' could not be written \(no power\); the work goes on"
+        UserWarning, match=r"X: checkpoint = .*file' could not be written \(no power\); the work continues"
     ):
         checkpoint.write()
     checkpoint.write()  # said once
@@ -166,7 +166,7 @@ def test_a_folder_that_takes_no_files_is_said_at_once(tmp_path, monkeypatch) -> 
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(_files, "_begin", denied)
-    with pytest.raises(ValueError, match=r"SVC: checkpoint = .* cannot be written .*Permission denied.*name another"):
+    with pytest.raises(ValueError, match=r"SVC: checkpoint = .* cannot be written .*Permission denied.*choose another"):
         Checkpoint(tmp_path / "file", "SVC", {"it": [1]})
 
 
@@ -174,18 +174,18 @@ def test_what_is_no_file_is_not_read(tmp_path) -> None:
     """A pipe would never answer, and a device never end."""
     os.mkfifo(tmp_path / "pipe")
     for place in (tmp_path / "pipe", tmp_path, "/dev/null", "/dev/zero"):
-        with pytest.raises(ValueError, match=r"cannot be written .*is a folder or a device.*name another file"):
+        with pytest.raises(ValueError, match=r"cannot be written .*is a folder or a device.*choose another file"):
             Checkpoint(place, "SVC", {"it": [1]})
 
 
 def test_names_that_no_file_has(tmp_path) -> None:
     for name in ("a\0b", 300 * "a"):
-        with pytest.raises(ValueError, match=r"SVC: checkpoint = .* cannot be written .*name another file"):
+        with pytest.raises(ValueError, match=r"SVC: checkpoint = .* cannot be written .*choose another file"):
             Checkpoint(tmp_path / name, "SVC", {"it": [1]})
 
 
 def test_what_cannot_work_is_said_at_once(tmp_path) -> None:
-    with pytest.raises(ValueError, match="lies in a folder that does not exist"):
+    with pytest.raises(ValueError, match="is in a folder that does not exist"):
         Checkpoint(tmp_path / "missing" / "file", "SVC", {"it": [1]})
     with pytest.raises(ValueError, match="must recognise it, which cannot be pickled"):
         Checkpoint(tmp_path / "file", "SVC", {"it": [lambda: 0]})

@@ -109,7 +109,7 @@ def test_polynomial_with_offset_zero():
     f = polynomial_function(kernel, [0.0, 0.0, 0.0, 5.0], [[2.0]])
     np.testing.assert_allclose(f([[1.0], [2.0]]), [5.0, 40.0])
     assert f.norm() == pytest.approx(5.0)
-    with pytest.raises(ValueError, match=r"x\^0, x\^2 does not lie in the space"):
+    with pytest.raises(ValueError, match=r"x\^0, x\^2 is not in the space"):
         polynomial_function(kernel, [1.0, 0.0, 1.0, 5.0])
 
 
@@ -135,7 +135,7 @@ def test_finite_singular():
     K = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 2.0]])
     f = RKHS(FiniteDomain(K)).function([0, 2], [3.0, 1.0])
     assert finite_inner(K, f, f) == pytest.approx(f.norm() ** 2)
-    with pytest.raises(ValueError, match="f does not lie in the range"):
+    with pytest.raises(ValueError, match="f is not in the range"):
         finite_inner(K, [1.0, 0.0, 0.0], [1.0, 1.0, 0.0])
 
 
@@ -223,14 +223,14 @@ def test_several_outputs():
 @pytest.mark.parametrize("form", [linear_form, affine_form, quadratic_form, polynomial_form, fourier_norm])
 def test_other_kernels_are_refused(form):
     f = RKHS(Laplace()).function([[1.0]], [1.0])
-    with pytest.raises(TypeError, match=rf"{form.__name__}: f must live in the space of .*, not of laplace"):
+    with pytest.raises(TypeError, match=rf"{form.__name__}: f must be in the space of .*, not of laplace"):
         form(f)
 
 
 def test_other_refusals():
     with pytest.raises(TypeError, match=r"Polynomial\(degree=2, offset=0\), not of polynomial\(degree=2\)"):
         quadratic_form(RKHS(Polynomial(2)).function([[1.0]], [1.0]))
-    with pytest.raises(ValueError, match="2 variables, expected one"):
+    with pytest.raises(ValueError, match="2 variables; expected one"):
         polynomial_form(RKHS(Polynomial(2)).function([[1.0, 2.0]], [1.0]))
     with pytest.raises(ValueError, match="unpenalised part"):
         linear_form(Function(Linear(), np.ones((1, 1)), np.ones(1), Polynomials(0), np.ones(1)))
@@ -238,7 +238,7 @@ def test_other_refusals():
         polynomial_function("linear", [1.0])
     with pytest.raises(ValueError, match=r"shape \(2,\); expected \(4,\)"):
         polynomial_function("polynomial", [1.0, 2.0])
-    with pytest.raises(ValueError, match="points are 2 distinct ones; give at least 3"):
+    with pytest.raises(ValueError, match="points has 2 distinct values; pass at least 3"):
         polynomial_function("polynomial(degree=2)", [1.0, 2.0, 3.0], [[1.0], [2.0], [1.0]])
     with pytest.raises(ValueError, match=r"points have shape \(3,\); expected \(m, 1\)"):
         polynomial_function("polynomial(degree=2)", [1.0, 2.0, 3.0], [1.0, 2.0, 3.0])

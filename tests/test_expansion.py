@@ -324,11 +324,11 @@ def test_refusals():
         ValueError, match=r"Laplace under GaussianMeasure.*Gaussian under GaussianMeasure, Brownian under U"
     ):
         mercer_expansion(Laplace(), GaussianMeasure())
-    with pytest.raises(ValueError, match="boxes from 0"):
+    with pytest.raises(ValueError, match="Brownian has a closed form only for lower = 0"):
         mercer_expansion(Brownian(), UniformMeasure(0.5, 1.0))
-    with pytest.raises(ValueError, match="lengthscale has 3 entries, but the measure 1"):
+    with pytest.raises(ValueError, match="lengthscale has 3 entries, but the measure has dimension 1"):
         mercer_expansion(Gaussian(np.ones(3)), GaussianMeasure())
-    with pytest.raises(ValueError, match="weights belong to a sample"):
+    with pytest.raises(ValueError, match="weights apply to a sample"):
         mercer_expansion(Gaussian(), GaussianMeasure(), weights=[1.0])
     with pytest.raises(ValueError, match=r"n = 0 must be >= 1"):
         mercer_expansion(Gaussian(), GaussianMeasure(), n=0)
@@ -341,7 +341,7 @@ def test_refusals():
     with pytest.raises(ValueError, match="zero on this sample"):
         mercer_expansion(Linear(), np.zeros((3, 1)))
     expansion = mercer_expansion(Gaussian(), GaussianMeasure())
-    with pytest.raises(ValueError, match="2 columns, the measure 1"):
+    with pytest.raises(ValueError, match="2 columns, but the measure has 1"):
         expansion.eigenfunctions(np.ones((3, 2)))
     with pytest.raises(ValueError, match="f is in the space of linear"):
         expansion.coefficients(RKHS(Linear()).function([[1.0]], [1.0]))

@@ -48,7 +48,7 @@ def test_other_refusals():
     with pytest.raises(ValueError, match=r"mean of shape \(3,\) and std of shape \(2,\) do not agree"):
         GaussianMeasure([0.0, 0.0, 0.0], [1.0, 1.0])
     for lower, upper in ((1.0, 1.0), (2.0, 1.0), (0.0, np.inf)):
-        with pytest.raises(ValueError, match="below upper"):
+        with pytest.raises(ValueError, match="must be less than upper"):
             UniformMeasure(lower, upper)
     with pytest.raises(ValueError, match="n = 0 must be >= 1"):
         UniformMeasure().quadrature(0)

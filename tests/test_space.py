@@ -269,7 +269,7 @@ def test_restrict():
     for index in (mask, mask.tolist(), [1, 4], [1, -1], slice(1, 5, 3)):
         assert f.restrict(index).coefficients.tolist() == [1.0, 4.0]
         assert f.restrict(index).points.ravel().tolist() == [1.0, 4.0]
-    with pytest.raises(ValueError, match="none of the points"):
+    with pytest.raises(ValueError, match="index selects no points"):
         f.restrict([False] * 5)
     with pytest.raises(IndexError):
         f.restrict([7])
@@ -535,9 +535,9 @@ def test_other_refusals():
         with pytest.raises(ValueError, match="different spaces"):
             operation()
     for operation in (lambda: RKHS(Gaussian()).bound(g, [[0.0]]), lambda: RKHS(Gaussian()).project(g, [[0.0]])):
-        with pytest.raises(ValueError, match="another space"):
+        with pytest.raises(ValueError, match=r"f is in the space of .*, not of"):
             operation()
-    with pytest.raises(ValueError, match="another space"):
+    with pytest.raises(ValueError, match=r"f is in the space of .*, not of"):
         RKHS(Gaussian()).inner(g, g)
     with pytest.raises(TypeError):
         f * g

@@ -1,6 +1,7 @@
 """How tightly the parts of the package are tied to each other, counted in the source: counts that must not grow."""
 
 import ast
+import re
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "mercer"
@@ -85,6 +86,26 @@ def test_parameters_have_types():
     ]
     untyped = [place for place, annotation in found if annotation == "Any"]
     assert len(untyped) <= UNTYPED * len(found), "\n".join(untyped)
+
+
+def test_the_four_axes_and_their_results_have_types():
+    named = re.compile(r"(kernels?|gram|loss|solver|function|result)(_[xyz])?")
+    untyped = []
+    for path, tree in TREES.items():
+        functions = [f for f in ast.walk(tree) if isinstance(f, ast.FunctionDef | ast.AsyncFunctionDef)]
+        nested = {id(inner) for f in functions for inner in ast.walk(f) if inner is not f}
+        for f in functions:
+            public = (not f.name.startswith("_") or f.name == "__init__") and id(f) not in nested
+            for argument in [*f.args.posonlyargs, *f.args.args, *f.args.kwonlyargs] if public else []:
+                if named.fullmatch(argument.arg) and getattr(argument.annotation, "id", "") == "Any":
+                    untyped.append(f"{path}:{f.lineno} {f.name}({argument.arg})")
+        for cls in ast.walk(tree):
+            if isinstance(cls, ast.ClassDef) and any("dataclass" in ast.unparse(d) for d in cls.decorator_list):
+                for field in cls.body:
+                    if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                        if named.fullmatch(field.target.id) and getattr(field.annotation, "id", "") == "Any":
+                            untyped.append(f"{path}:{field.lineno} {cls.name}({field.target.id})")
+    assert not untyped
 
 
 def test_the_counts_see_what_they_count():

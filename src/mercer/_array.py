@@ -1,4 +1,4 @@
-"""Array namespaces (array-api-compat) and the few things that the array API standard lacks."""
+"""Array namespaces (array-api-compat) and a few operations that the array API standard lacks."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ __all__ = [
     "solve_triangular",
 ]
 
-SINGLE = 32 * float(np.finfo(np.float32).eps)  # rounding of a matrix computed in single precision and held in double
+SINGLE = 32 * float(np.finfo(np.float32).eps)  # rounding of a matrix computed in single precision, stored in double
 DENSE = 20  # entries per non-zero up to which dense blocks are faster than sparse ones
-COMPACT = 1 << 20  # entries of a sparse matrix up to which it is computed with as an array
+COMPACT = 1 << 20  # sparse matrices with up to this many entries are converted to arrays
 
 
 def is_sparse(X: Checked) -> TypeGuard[Any]:
@@ -49,12 +49,12 @@ def is_sparse(X: Checked) -> TypeGuard[Any]:
 
 
 def is_array(X: Checked) -> bool:
-    """Whether X is a dense array of some array API library."""
+    """Whether X is a dense array of an array API library."""
     return type(X) is np.ndarray or (not is_sparse(X) and bool(is_array_api_obj(X)))
 
 
 def namespace(*arrays: Any) -> Any:
-    """The array namespace that `arrays` share; NumPy's for sparse input and for no array at all."""
+    """The array namespace shared by `arrays`; NumPy's for sparse input or no arrays."""
     if len(arrays) == 1 and type(arrays[0]) is np.ndarray:
         return numpy_namespace
     dense = [a for a in arrays if is_array(a)]
@@ -72,7 +72,7 @@ def is_torch(xp: Namespace) -> bool:
 
 
 def on_host(X: Checked) -> bool:
-    """Whether a collection lies in NumPy arrays, CSR matrices or Python sequences."""
+    """Whether a collection is stored in NumPy arrays, CSR matrices or Python sequences."""
     if isinstance(X, tuple):
         return all(on_host(x) for x in X)
     return not is_array(X) or is_numpy(namespace(X))
@@ -96,14 +96,14 @@ def like(values: Array, X: Checked, dtype: DType = None) -> Any:
 
 
 def apply_host(function: Callable[..., Any], X: Checked, *args: Any) -> Any:
-    """Apply a NumPy/SciPy function through the host and return to X's namespace and device."""
+    """Apply a NumPy/SciPy function on the host and return the result in X's namespace and device."""
     if getattr(X, "requires_grad", False):
-        raise TypeError("This kernel is computed on the host, where torch cannot follow; call it with X.detach().")
+        raise TypeError("This kernel is computed on the host, without torch's autograd; call it with X.detach().")
     return like(function(host(X), *args), X)
 
 
 def detached(X: Checked, given: Any) -> Any:
-    """X in its own memory: a copy if it shares memory with `given`, from which it was made."""
+    """X in its own memory: a copy if it shares memory with `given`, from which it was created."""
     if is_sparse(X):
         shared = any(
             np.may_share_memory(getattr(X, part), np.asarray(getattr(given, part, None)))
@@ -119,7 +119,7 @@ def detached(X: Checked, given: Any) -> Any:
 
 
 def decided(condition: Any) -> bool:
-    """A condition on data as a truth value; True for arrays that record operations and have no values yet."""
+    """A condition on data as a bool; True for lazy arrays, which have no values yet."""
     try:
         return bool(condition)
     except ValueError:
@@ -132,7 +132,7 @@ def eps(X: Checked) -> float:
 
 
 def asymmetry(K: Array) -> str:
-    """How much a square matrix differs from its transpose: by rounding ("none"), by a cast ("single"), or "large"."""
+    """The asymmetry of a square matrix: "none" (up to rounding), "single" (single-precision rounding) or "large"."""
     gap, size = (abs(M).max() if is_sparse(M) else namespace(M).max(namespace(M).abs(M)) for M in (K - K.T, K))
     unit = max(float(size), 1e-300)
     if float(gap) <= 1e3 * eps(K) * unit:
@@ -141,7 +141,7 @@ def asymmetry(K: Array) -> str:
 
 
 def eye(n: int, X: Checked) -> Any:
-    """The identity in X's namespace, type and device."""
+    """The identity matrix in X's namespace, type and device."""
     return namespace(X).eye(n, dtype=X.dtype, device=device_of(X))
 
 
@@ -160,7 +160,7 @@ def set_diagonal(K: Any, value: Any) -> Any:
 
 
 def product_transposed(X: Checked, Y: Checked) -> Any:
-    """The dense matrix X Yᵀ for dense or CSR arguments, never making a sparse one dense."""
+    """The dense matrix X Yᵀ for dense or CSR arguments; sparse arguments are never made dense."""
     if is_sparse(X) or is_sparse(Y):
         P = X @ Y.T if is_sparse(X) else (Y @ X.T).T
         return np.ascontiguousarray(P.toarray() if is_sparse(P) else P)
@@ -168,12 +168,12 @@ def product_transposed(X: Checked, Y: Checked) -> Any:
 
 
 def dense_enough(X: Any) -> bool:
-    """Whether blocks of products with a CSR matrix are computed faster when it is dense."""
+    """Whether blocks of products with a CSR matrix are faster if it is made dense."""
     return bool(X.shape[0] * X.shape[1] <= DENSE * X.nnz)
 
 
 def compact(X: Any) -> Any:
-    """A sparse matrix as an array where that is small or faster, so that dense and sparse data have the same digits."""
+    """A sparse matrix as an array if it is small or faster dense, so dense and sparse data give the same digits."""
     return X.toarray() if is_sparse(X) and (X.shape[0] * X.shape[1] <= COMPACT or dense_enough(X)) else X
 
 
@@ -186,15 +186,15 @@ def row_products(X: Any, Y: Any) -> Any:
 
 
 def eigh_part(M: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues number first to last, in ascending order, and their vectors, of a symmetric NumPy matrix."""
-    if 4 * (last + 1 - first) < len(M):  # finding many by bisection takes longer than finding all
+    """Eigenvalues `first` to `last`, in ascending order, of a symmetric NumPy matrix, with their eigenvectors."""
+    if 4 * (last + 1 - first) < len(M):  # bisection for many is slower than computing all
         try:
             values, vectors = linalg.eigh(M, subset_by_index=[first, last], check_finite=False)
             if len(values) > last - first:
                 return values, vectors
         except linalg.LinAlgError:
             pass
-    # LAPACK's bisection fails if nearly all are equal, as for a centred identity
+    # LAPACK's bisection fails if nearly all eigenvalues are equal, as for a centred identity
     values, vectors = linalg.eigh(M, driver="evd", check_finite=False)
     return values[first : last + 1], vectors[:, first : last + 1]
 

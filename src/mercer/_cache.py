@@ -1,8 +1,8 @@
-"""Compiled code on disk. One file holds one function for one signature and processor; imported with numba.
+"""Compiled code on disk. Each file holds one function for one signature and processor; imported with numba.
 
-Numba's own cache has an index with numbered files: processes that start together can give one number to two
-signatures, a damaged file is an error, and a function from another source file may change unnoticed, though compiled
-code contains what it calls. Here the name of a file tells all that the code depends on, and a digest that it is whole.
+Numba's own cache has an index of numbered files: processes that start together can assign the same number to two
+signatures, a damaged file is an error, and changes to a called function in another source file go unnoticed, although
+compiled code contains it. Here the file name encodes everything the code depends on, and a digest detects damage.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PLAIN = (bool, int, float, complex, str, bytes, tuple, np.generic, np.ndarray, n
 
 
 class Cache:
-    """The files of one function, in place of numba's cache: whatever is wrong with one, the function is compiled."""
+    """The files of one function, in place of numba's cache; if a file is unusable, the function is compiled."""
 
     def __init__(self, function: Callable[..., Any]):
         source = Path(function.__code__.co_filename)
@@ -46,16 +46,16 @@ class Cache:
 
     @property
     def cache_path(self) -> str | None:
-        """The folder to write to; None if there is none."""
+        """The folder to write to, or None."""
         found = writable(*self.folders)
         return None if found is None else str(found)
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """The code for a signature from the first folder with a whole file of it; None if there is none."""
+        """The code for a signature from the first folder with an intact file, or None."""
         context.refresh()
         name = self._name(signature, context.codegen())
         for folder in self.folders:
-            with suppress(Exception):  # unpickling what is damaged, or of another library, may raise anything
+            with suppress(Exception):  # unpickling damaged or foreign data may raise anything
                 content = (folder / name).read_bytes()
                 if content[:DIGEST] == _sum(name, content[DIGEST:]):
                     compiled = CompileResult._rebuild(context, *pickle.loads(content[DIGEST:]))
@@ -64,7 +64,7 @@ class Cache:
         return None
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
-        """Write a file in one step, and remove those of earlier versions of the function."""
+        """Write a file atomically, and remove those of earlier versions of the function."""
         folder = writable(*self.folders)
         if folder is None or compiled.lifted or compiled.library.has_dynamic_globals:
             return
@@ -83,7 +83,7 @@ class Cache:
 
 
 def folders(source: Path) -> list[Path]:
-    """Where compiled code of a source file may lie: in numba's folder, if set, or next to it; else in the user's."""
+    """Candidate folders for a source file's compiled code: numba's, if set, or next to it; then the user's cache."""
     own = f"{source.parent.name}_{_digest(str(source.parent).encode())[:16]}"
     user = Path(AppDirs("mercer", appauthor=False).user_cache_dir)
     given = getattr(config, "CACHE_DIR", "")  # NUMBA_CACHE_DIR
@@ -93,7 +93,7 @@ def folders(source: Path) -> list[Path]:
 
 @cache
 def writable(*candidates: Path) -> Path | None:
-    """The first folder in which a file can be made."""
+    """The first folder in which a file can be created."""
     for folder in candidates:
         with suppress(OSError):
             if folder.name == "__pycache__":
@@ -106,7 +106,7 @@ def writable(*candidates: Path) -> Path | None:
 
 
 def _meaning(function: Callable[..., Any]) -> bytes:
-    """The bytecode of a function and of all compiled functions that it calls, with the constants that they use."""
+    """The bytecode of a function and of all compiled functions that it calls, with the constants they use."""
     seen: dict[int, bytes] = {}
 
     def visit(current: Any) -> None:

@@ -1,4 +1,4 @@
-"""A file from which interrupted work resumes."""
+"""A file from which interrupted work can resume."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from ._errors import warn
 from ._files import replacing, require_writable
 from .types import FilePath
 
-SECONDS = 5.0  # between two writes, at least
+SECONDS = 5.0  # minimum time between two writes
 
 
 class Checkpoint:
     """Named states, each a dictionary of arrays, in one file that is replaced as a whole.
 
-    `about` holds what the states depend on, by the names that messages use. The file holds hashes of all of it, and a
-    file with other hashes, or with content that does not match its digest, is refused. The caller checks whether a
+    `about` holds everything the states depend on, keyed by the names used in messages. The file stores hashes of it; a
+    file with different hashes, or whose content does not match its digest, is rejected. The caller checks whether a
     state fits its problem, and raises `error` if not.
 
-    A failed write warns once; the work goes on, and so do further attempts.
+    A failed write warns once; the work continues, and so do further attempts.
     """
 
     def __init__(self, path: FilePath, who: str, about: dict[str, Any]):
         self.path, self.who = Path(path), who
         self.marks = json.dumps({name: _mark(who, path, name, value) for name, value in about.items()})
         if not os.path.isdir(self.path.parent):
-            raise ValueError(f"{who}: checkpoint = {str(path)!r} lies in a folder that does not exist; make it first.")
+            raise ValueError(f"{who}: checkpoint = {str(path)!r} is in a folder that does not exist; create it first.")
         self.states: dict[str, dict[str, np.ndarray]] = {}
         self.lock, self.written, self.warned = threading.Lock(), time.monotonic(), False
         try:
             require_writable(path)
-        except (OSError, ValueError) as error:  # a pipe or a device as well, which may have no end
+        except (OSError, ValueError) as error:  # also a pipe or a device, which may never end
             raise ValueError(
-                f"{who}: checkpoint = {str(path)!r} cannot be written ({error}); name another file."
+                f"{who}: checkpoint = {str(path)!r} cannot be written ({error}); choose another file."
             ) from error
         if self.path.exists():
             self._read()
@@ -61,8 +61,8 @@ class Checkpoint:
                 self.states.setdefault(name, {})[part] = value
         except Exception as error:  # a broken archive can fail in any way
             raise ValueError(
-                f"{self.who}: checkpoint = {str(self.path)!r} is not a checkpoint: {error}. Delete it, or name another "
-                "file."
+                f"{self.who}: checkpoint = {str(self.path)!r} is not a checkpoint: {error}. Delete it, or choose "
+                "another file."
             ) from error
         mine = json.loads(self.marks)
         different = [name for name in mine | found if mine.get(name) != found.get(name)]
@@ -70,20 +70,20 @@ class Checkpoint:
             raise self.error(f"was written by a different run: {', '.join(different)} differ")
 
     def error(self, fault: str) -> ValueError:
-        """The error for a file that this work cannot go on from."""
-        return ValueError(f"{self.who}: checkpoint = {str(self.path)!r} {fault}. Delete it, or name another file.")
+        """The error for a file from which this work cannot resume."""
+        return ValueError(f"{self.who}: checkpoint = {str(self.path)!r} {fault}. Delete it, or choose another file.")
 
     def get(self, name: str) -> dict[str, np.ndarray] | None:
-        """The last state of that name."""
+        """The last state with this name."""
         return self.states.get(name)
 
     @property
     def due(self) -> bool:
-        """Whether it is time to write."""
+        """Whether a write is due."""
         return time.monotonic() >= self.written + SECONDS
 
     def put(self, name: str, state: dict[str, Any], done: bool = False) -> None:
-        """Store a state and write all of them if a write is due; a final state is always kept for the next write."""
+        """Store a state, and write all states if a write is due; a final state is always kept for the next write."""
         due = self.due
         if due or done:
             with self.lock:
@@ -92,7 +92,7 @@ class Checkpoint:
             self.write()
 
     def write(self) -> None:
-        """Replace the file by one with all states, or warn that this is impossible."""
+        """Replace the file by one with all states, or warn if this fails."""
         with self.lock:
             parts = {f"{n}/{p}": v for n, s in self.states.items() for p, v in s.items()}
             parts["marks"] = np.array(self.marks)
@@ -102,17 +102,17 @@ class Checkpoint:
             except (OSError, MemoryError) as error:
                 if not self.warned:
                     warn(
-                        f"{self.who}: checkpoint = {str(self.path)!r} could not be written ({error}); the work goes "
-                        "on, but cannot be resumed from here.",
+                        f"{self.who}: checkpoint = {str(self.path)!r} could not be written ({error}); the work "
+                        "continues, but cannot be resumed from here.",
                     )
                 self.warned = True
             self.written = time.monotonic()
 
 
 def _parts(stream: Any) -> dict[str, np.ndarray]:
-    """The arrays of a file that NumPy's `savez` wrote; reading takes no more memory than its size."""
+    """The arrays of a file written by NumPy's `savez`; reading takes no more memory than its size."""
     if not zipfile.is_zipfile(stream):
-        raise ValueError("it is no archive of arrays")
+        raise ValueError("it is not an archive of arrays")
     stream.seek(0)
     members = zipfile.ZipFile(stream).infolist()
     if any(m.compress_type for m in members) or sum(m.file_size for m in members) > os.fstat(stream.fileno()).st_size:
@@ -137,5 +137,5 @@ def _mark(who: str, path: FilePath, name: str, value: Any) -> str:
     except (PicklingError, AttributeError, TypeError) as error:
         raise ValueError(
             f"{who}: checkpoint = {str(path)!r} must recognise {name}, which cannot be pickled; define functions at "
-            "the top of a module."
+            "module level."
         ) from error

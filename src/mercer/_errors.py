@@ -1,4 +1,4 @@
-"""One form of message: what, its value, the constraint, and what to try."""
+"""A common form for messages: what, its value, the constraint, and the remedy."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ import numpy as np
 from ._array import host
 from ._same import same
 
-LARGEST, COUNT = float(np.finfo(np.float64).max), 2**63 - 1  # of numbers, and of what is counted
-SHOWN = 80  # letters of a value in a message
+LARGEST, COUNT = float(np.finfo(np.float64).max), 2**63 - 1  # the largest number, and the largest count
+SHOWN = 80  # characters of a value in a message
 NAMED = "of_estimator"  # the function below that wraps methods
-HERE = "mercer."  # what the names of our modules begin with
-BETWEEN = (HERE, "sklearn.", "joblib.")  # and of those that may lie between the line of a user and ours
-SQUARED = 480  # the exponent of a power of two whose square leaves room for small shares of it, and large multiples
+HERE = "mercer."  # prefix of our module names
+BETWEEN = (HERE, "sklearn.", "joblib.")  # and of modules that may lie between the user's line and ours
+SQUARED = 480  # exponent of a power of two whose square leaves room for small fractions and large multiples of it
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class IndefiniteKernelWarning(UserWarning):
-    """A kernel that is not positive definite was given to a method whose guarantees need one."""
+    """A kernel that is not positive definite was passed to a method whose guarantees require one."""
 
 
 INSTEAD = (
@@ -42,20 +42,20 @@ REMEDIES = f"Otherwise {INSTEAD}, or SVC, which finds a stationary point."
 
 
 def remedies(claim: Any) -> str:
-    """A sentence about the remedies for an indefinite kernel; empty for others."""
+    """A sentence with the remedies for an indefinite kernel; empty for other kernels."""
     return f" {REMEDIES}" if claim.kind == "INDEFINITE" else ""
 
 
 class JitterWarning(UserWarning):
-    """A matrix was not numerically positive definite and its diagonal was raised."""
+    """A matrix was not numerically positive definite, so a constant was added to its diagonal."""
 
 
 class RoundingWarning(UserWarning):
-    """Rounding errors may have decided a result."""
+    """Rounding errors may have determined a result."""
 
 
 class IndefiniteError(ValueError):
-    """A matrix that had to be positive definite is not, by more than rounding."""
+    """A matrix that must be positive definite is not, by more than rounding."""
 
 
 class UnresolvedError(ValueError):
@@ -64,16 +64,16 @@ class UnresolvedError(ValueError):
     def __init__(self, owner: object, name: str, value: Any):
         super().__init__(
             f"{where(owner)}: {name} = {value!r} depends on the data; call kernel.resolve(X) first (estimators do so "
-            "in fit), or give a value."
+            "in fit), or set a value."
         )
 
 
 class KindError(ValueError, TypeError):
-    """A value of the wrong kind, such as text where numbers belong: a ValueError too, as scikit-learn raises."""
+    """A value of the wrong kind, such as text instead of numbers; also a ValueError, as scikit-learn raises."""
 
 
 LOW_RANK = (
-    "take fewer samples, a low-rank representation (gram=mercer.gram.Nystrom(rank=500)), or gram='lazy', which "
+    "use fewer samples, a low-rank representation (gram=mercer.gram.Nystrom(rank=500)), or gram='lazy', which "
     "recomputes the matrix for each product"
 )
 
@@ -84,7 +84,7 @@ class MatrixMemoryError(MemoryError):
 
 @contextmanager
 def fitting_memory(owner: object, n: int, m: int, dtype: Any = None) -> Iterator[None]:
-    """If memory runs out in this block, name the n × m matrix and the remedy."""
+    """If memory runs out in this block, raise an error with the size of the (n, m) matrix and the remedy."""
     try:
         yield
     except MatrixMemoryError:
@@ -92,18 +92,18 @@ def fitting_memory(owner: object, n: int, m: int, dtype: Any = None) -> Iterator
     except MemoryError as error:
         gigabytes = (4e-9 if str(dtype).endswith("float32") else 8e-9) * n * m
         raise MatrixMemoryError(
-            f"{where(owner)}: memory does not hold a matrix of {n} × {m} numbers, {gigabytes:.3g} GB; {LOW_RANK}."
+            f"{where(owner)}: not enough memory for a matrix of shape ({n}, {m}), {gigabytes:.3g} GB; {LOW_RANK}."
         ) from error
 
 
 def where(owner: object) -> str:
-    """The name that a message starts with."""
+    """The name at the start of a message."""
     return owner if isinstance(owner, str) else type(owner).__name__
 
 
 def naming(owner: object, text: str) -> str:
-    """A text of any part, with the name of the owner in front unless it is there: ``KernelRidge, Gaussian: …``."""
-    said = re.match(r"(\w+)\.\w+\(\) ", text)  # by Python, of the class in which a method is written
+    """Put the owner's name in front of a message unless it is there already: ``KernelRidge, Gaussian: …``."""
+    said = re.match(r"(\w+)\.\w+\(\) ", text)  # Python names the class that defines the method
     if said and said[1] in {base.__name__ for base in type(owner).__mro__}:
         text = where(owner) + text[said.end(1) :]
     if re.search(rf"\b{where(owner)}\b", text.split("\n", 1)[0]):
@@ -113,13 +113,13 @@ def naming(owner: object, text: str) -> str:
 
 
 def attribute(error: Exception, owner: object) -> None:
-    """Make the text of an error, which a part may have raised, name the owner."""
+    """Add the owner's name to the message of an error, which a part may have raised."""
     if error.args == (str(error),):
         error.args = (naming(owner, str(error)),)
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line of the user that led here; the text names the estimator that it called."""
+    """Warn at the user's line that led here; the message names the estimator called there."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(BETWEEN):
         if frame.f_code.co_name == NAMED:
@@ -129,23 +129,23 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
 
 
 def thrift(owner: Any, method: Callable[..., Any], error: MemoryError) -> MatrixMemoryError:
-    """The error for memory that ran out in a method of an estimator, with the remedies that its parameters allow."""
+    """The error when an estimator's method runs out of memory, with the remedies that its parameters allow."""
     need = (
         str(error).partition("; ")[0]
         if isinstance(error, MatrixMemoryError)
         else f"memory ran out{f' ({error})' * bool(str(error))}"
     )
     if "fit" not in method.__name__:
-        remedy = "give fewer rows at a time"
+        remedy = "pass fewer rows at a time"
     else:
         given = defaults(type(owner))
-        remedy = LOW_RANK if "gram" in given else "take fewer samples"
+        remedy = LOW_RANK if "gram" in given else "use fewer samples"
         remedy += ", or a smaller cache_size" if "cache_size" in given else ""
     return MatrixMemoryError(naming(owner, f"{need}; {remedy}."))
 
 
 def named(method: Callable[..., Any], before: Callable[[Any], None] | None = None) -> Callable[..., Any]:
-    """A method of an estimator whose errors name the estimator; `before` checks something first."""
+    """Wrap an estimator's method so that errors name the estimator; `before` is called first."""
 
     @wraps(method)
     def of_estimator(self: Any, *args: Any, **options: Any) -> Any:
@@ -165,7 +165,7 @@ def named(method: Callable[..., Any], before: Callable[[Any], None] | None = Non
 
 
 def speaking(function: F) -> F:
-    """A public function whose errors name it, whichever part of it raised them."""
+    """Wrap a public function so that errors name it, whichever part raised them."""
 
     @wraps(function)
     def of_function(*args: Any, **options: Any) -> Any:
@@ -179,9 +179,9 @@ def speaking(function: F) -> F:
 
 
 def check_instance(owner: object, name: str, value: Any) -> None:
-    """Raise unless a value is an estimator; a class is none."""
+    """Raise unless a value is an estimator instance."""
     if isinstance(value, type):
-        raise TypeError(f"{where(owner)}: {name} = {value.__name__} is a class; give an instance, {value.__name__}().")
+        raise TypeError(f"{where(owner)}: {name} = {value.__name__} is a class; pass an instance, {value.__name__}().")
     if not hasattr(value, "fit") or not hasattr(value, "get_params"):
         raise TypeError(f"{where(owner)}: {name} = {shown(value)} must be an estimator, such as KernelRidge().")
 
@@ -197,8 +197,8 @@ def check_number(
     integer: bool = False,
     besides: tuple[Any, ...] = (),
 ) -> None:
-    """Raise ``Matern: nu = -1 must be > 0.`` unless `value` is a real number within its bounds, or one `besides`."""
-    if type(value) is float or (type(value) is int and abs(value) <= COUNT):  # at once what is plainly right
+    """Raise ``Matern: nu = -1 must be > 0.`` unless `value` is a real number within its bounds, or in `besides`."""
+    if type(value) is float or (type(value) is int and abs(value) <= COUNT):  # a fast path for valid values
         most = value if at_most is None else at_most
         right = (above is None or value > above) and (at_least is None or value >= at_least) and value <= most
         if right and abs(value) <= LARGEST and not (integer and type(value) is float):
@@ -215,7 +215,7 @@ def check_number(
     if at_most is not None:
         rules.append((f"<= {at_most:g}", lambda v: v <= at_most))
     beyond = isinstance(value, Integral) and int(value) > COUNT
-    plain = value.item() if isinstance(value, np.generic) else value  # the largest number is none of single precision
+    plain = value.item() if isinstance(value, np.generic) else value  # LARGEST overflows in single precision
     word, end = ("an integer", " below 2**63" * beyond) if integer else ("a finite number", "")
     bounds = f" {' and '.join(rule for rule, _ in rules)}" * bool(rules)
     if not isinstance(value, kind) or isinstance(value, (bool, np.bool_)) or not abs(plain) <= most:
@@ -225,7 +225,7 @@ def check_number(
 
 
 def check_grid(owner: object, name: str, values: Any) -> np.ndarray:
-    """Numbers to choose from, in double precision: positive, and at least one."""
+    """Candidate values, as a non-empty array of positive numbers in double precision."""
     grid = np.atleast_1d(host(values))
     if grid.dtype.kind not in "fiu":
         raise KindError(f"{where(owner)}: {name} = {shown(values)} must be numbers > 0.")
@@ -235,12 +235,12 @@ def check_grid(owner: object, name: str, values: Any) -> np.ndarray:
 
 
 def type_or_value(value: Any) -> type[Exception]:
-    """ValueError for a number out of range, KindError for something that is no number."""
+    """ValueError for a number out of range, KindError for anything else."""
     return ValueError if isinstance(value, Real) else KindError
 
 
 def _defaults(cls: Any) -> dict[str, Any]:
-    """The parameters of a class, with their defaults."""
+    """The parameters of a class with their defaults."""
     return {name: parameter.default for name, parameter in signature(cls).parameters.items()}
 
 
@@ -248,9 +248,9 @@ defaults: Callable[[Any], dict[str, Any]] = cache(_defaults)
 
 
 def check_switches(owner: Any) -> None:
-    """Raise unless the parameters that are True or False by default are, or 1 or 0; `verbose` may be larger.
+    """Raise unless parameters whose defaults are Boolean are True, False, 1 or 0; `verbose` may be larger.
 
-    Those that a subclass outside of this library adds are its own.
+    Parameters added by a subclass outside this library are not checked.
     """
     ours = next((base for base in type(owner).__mro__ if base.__module__.startswith(HERE)), type(owner))
     for name, default in defaults(ours).items():
@@ -264,8 +264,8 @@ def check_switches(owner: Any) -> None:
 
 
 def is_one_of(value: Any, choices: tuple[Any, ...]) -> bool:
-    """Whether a value, which may be anything, is one of these."""
-    plain = value.item() if isinstance(value, np.generic) else value  # a grid search brings NumPy's numbers
+    """Whether a value of any type is one of these choices."""
+    plain = value.item() if isinstance(value, np.generic) else value  # a grid search passes NumPy numbers
     return any(type(plain) is type(c) and plain == c for c in choices)
 
 
@@ -287,7 +287,7 @@ SWITCH = (True, False)
 
 
 def check_parameters(owner: Any, rules: Mapping[str, Any]) -> None:
-    """Raise unless each of these parameters keeps its rule: a tuple of choices, or bounds for `check_number`."""
+    """Raise unless each parameter satisfies its rule: a tuple of choices, or bounds for `check_number`."""
     for name, rule in rules.items():
         if isinstance(rule, tuple):
             check_choice(owner, name, getattr(owner, name), rule)
@@ -296,19 +296,19 @@ def check_parameters(owner: Any, rules: Mapping[str, Any]) -> None:
 
 
 def is_gap(value: Any) -> bool:
-    """Whether a single value marks a gap: None, NaN, NaT or pandas' NA."""
+    """Whether a single value is missing: None, NaN, NaT or pandas' NA."""
     if value is None:
         return True
     try:
         return bool(value != value)
-    except TypeError:  # NA refuses to say whether it differs from itself
+    except TypeError:  # the truth value of a comparison with NA is undefined
         return True
     except ValueError:  # an array
         return False
 
 
 def as_numbers(owner: object, name: str, values: np.ndarray) -> np.ndarray:
-    """An array of objects as numbers; raises for the first that is none, or not finite."""
+    """Convert an array of objects to numbers; raises for the first that is not a finite number."""
     for value in values.ravel():
         fault = _fault(value)
         if fault:
@@ -317,21 +317,21 @@ def as_numbers(owner: object, name: str, values: np.ndarray) -> np.ndarray:
 
 
 def _fault(value: Any) -> str:
-    """Why an object is no finite number, and the remedy; nothing where it is one."""
+    """Why an object is not a finite number, and the remedy; empty if it is one."""
     if is_gap(value):
         return "a missing value; impute such values, or drop those samples"
     try:
         finite = np.isfinite(float(value))
     except OverflowError:
         finite = False
-    except (TypeError, ValueError):  # scikit-learn's checks ask for these words
+    except (TypeError, ValueError):  # scikit-learn's checks require these words
         kind = type(value).__name__
-        return f"and each entry of this argument must be neither a string nor of type {kind}, but a number"
-    return "" if finite else "which is beyond the largest floating-point number; drop such samples, or scale it"
+        return f"but each entry of this argument must be numeric, not a string or {kind}; pass real numbers"
+    return "" if finite else "which is beyond the floating-point range; drop such samples, or rescale the values"
 
 
 class Brief(Repr):
-    """The text of a value, of which only the first parts and levels are read, however much it holds."""
+    """A short text for a value; only its first parts and levels are read, however large it is."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -339,7 +339,7 @@ class Brief(Repr):
         self.maxstring = self.maxlong = self.maxother = 10 * SHOWN  # the rest is cut at the end
 
     def repr_instance(self, x: Any, level: int) -> str:
-        """Of an estimator its parameters that are not the default, each in brief; another object writes its own."""
+        """For an estimator, its non-default parameters, each in brief; other objects use their own repr."""
         if not hasattr(x, "get_params") or isinstance(x, type):
             return super().repr_instance(x, level)
         if level <= 0:
@@ -350,7 +350,7 @@ class Brief(Repr):
 
 
 def shown(value: Any) -> str:
-    """What Python writes for a value, in brief; it writes no integers of thousands of digits."""
+    """A short repr of a value; Python raises for integers of thousands of digits."""
     try:
         return Brief().repr(value)[:SHOWN]
     except ValueError:
@@ -358,7 +358,7 @@ def shown(value: Any) -> str:
 
 
 def optional(module: str, extra: str, purpose: str) -> ModuleType:
-    """Import an optional library, or raise with the extra that installs it."""
+    """Import an optional library, or raise an error that names the extra to install."""
     try:
         return import_module(module)
     except ImportError as error:

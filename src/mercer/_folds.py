@@ -14,21 +14,21 @@ Split = tuple[np.ndarray, np.ndarray]
 def folds(
     owner: object, cv: Splitter, n: int, y: Array = None, labels: bool = False, groups: Array = None
 ) -> list[Split]:
-    """The places (train, test) of n samples that `cv` stands for: a number of folds, a splitter, or such pairs."""
-    ways = "give a number of folds, a splitter of scikit-learn, or pairs of places"
+    """The index pairs (train, test) that `cv` specifies for n samples: a number of folds, a splitter, or such pairs."""
+    ways = "pass a number of folds, a scikit-learn splitter, or pairs of index arrays"
     try:
         splits = [(train, test) for train, test in check_cv(cv, y, classifier=labels).split(np.zeros(n), y, groups)]
     except ValueError as error:
-        raise ValueError(f"{where(owner)}: cv = {cv!r} makes no folds of {n} samples ({error}); {ways}.") from error
+        raise ValueError(f"{where(owner)}: cv = {cv!r} gives no folds for {n} samples ({error}); {ways}.") from error
     except TypeError as error:
-        raise KindError(f"{where(owner)}: cv = {cv!r} makes no folds; {ways}.") from error
+        raise KindError(f"{where(owner)}: cv = {cv!r} gives no folds; {ways}.") from error
     if not splits or any(np.asarray(part).dtype.kind not in "iub" for split in splits for part in split):
-        raise ValueError(f"{where(owner)}: cv = {cv!r} makes no folds; {ways}.")
+        raise ValueError(f"{where(owner)}: cv = {cv!r} gives no folds; {ways}.")
     return splits
 
 
 def drawn(n: int, most: int, order: np.ndarray, labels: np.ndarray | None = None) -> np.ndarray:
-    """At most `most` of n samples, the first of a random order; of each class its share, and at least two.
+    """At most `most` of n samples, the first in a random order; stratified by class, with at least two per class.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def drawn(n: int, most: int, order: np.ndarray, labels: np.ndarray | None = None
     if n <= most:
         return np.arange(n)
     classes = np.zeros(n, dtype=int) if labels is None else np.unique(labels, return_inverse=True)[1]
-    turn = np.empty(n)  # of each sample: the fraction of its class that comes before it
+    turn = np.empty(n)  # for each sample, the fraction of its class that comes before it
     for label in np.unique(classes):
         own = order[classes[order] == label]
         turn[own] = (np.arange(len(own)) + 0.5) / len(own)

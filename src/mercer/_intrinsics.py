@@ -1,4 +1,4 @@
-"""Operations of the processor that Python cannot write, for compiled code; imported with numba, on first use."""
+"""Processor operations that Python cannot express, for compiled code; imported with numba, on first use."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 
 
 def _extremum(name: str) -> Any:
-    """LLVM's maxnum or minnum: reductions written with them vectorise, Python's max() and min() do not."""
+    """LLVM's maxnum or minnum: reductions with these vectorise, whereas Python's max() and min() do not."""
 
     @intrinsic
     def operation(typing: Any, x: Any, y: Any) -> Any:
@@ -60,16 +60,16 @@ def as_pointer(typing: Any, address: Any) -> Any:
     return types.CPointer(types.float32)(types.int64), lambda c, b, s, a: b.inttoptr(a[0], ir.PointerType())
 
 
-LANES = 16 if binding.get_host_cpu_features().get("avx512f") else 8  # float32 numbers in a register
+LANES = 16 if binding.get_host_cpu_features().get("avx512f") else 8  # float32 numbers per register
 PANEL = 2 * LANES  # columns of a packed panel
-ROWS = (12, 8, 4, 2, 1) if LANES == 16 else (6, 4, 3, 2, 1)  # so many rows' sums fit the registers
+ROWS = (12, 8, 4, 2, 1) if LANES == 16 else (6, 4, 3, 2, 1)  # numbers of rows whose sums fit in the registers
 
 
 def dot_panel(rows: int) -> Any:
-    """A function C = AB of the addresses of A (rows × d), B (d × PANEL) and C (rows × PANEL), float32 and row-major.
+    """A function that computes C = AB from the addresses of A (rows, d), B (d, PANEL) and C; float32 and row-major.
 
-    The sums stay in registers over the whole loop, which compilers do not do for loops in Python's syntax. Unlike a
-    product by BLAS it packs nothing, so that few rows are as fast as many.
+    The sums stay in registers over the whole loop, which compilers do not achieve for loops in Python syntax. Unlike
+    BLAS it packs nothing, so few rows are as fast per row as many.
     """
 
     @intrinsic

@@ -9,11 +9,11 @@ from typing import Any
 
 FLAGS = {"contract", "nnan", "ninf", "nsz"}  # neither NaN nor infinity occurs in compiled code
 _lock = RLock()
-functions: list[Any] = []  # all that `njit` stands for, in the modules that were imported
+functions: list[Any] = []  # all functions compiled by `njit` in the imported modules
 
 
 class Deferred:
-    """Stands for an object of numba's, which is made on first use, once for all threads."""
+    """A placeholder for a numba object, which is created on first use, once for all threads."""
 
     made: Any
 
@@ -24,7 +24,7 @@ class Deferred:
         return self.made(*arguments)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # copying and inspecting objects looks for these
+        if name.startswith("_"):  # looked up when objects are copied or inspected
             raise AttributeError(name)
         if name != "made":
             return getattr(self.made, name)
@@ -35,7 +35,7 @@ class Deferred:
 
     @property
     def _numba_type_(self) -> Any:
-        """The type that numba needs to compile a function that uses this one."""
+        """The type, which numba needs to compile functions that use this one."""
         from numba.core.registry import cpu_target
 
         context = cpu_target.typing_context
@@ -60,7 +60,7 @@ def _dispatcher(function: Callable[..., Any], flags: frozenset[str]) -> Any:
     from ._cache import Cache
 
     dispatcher: Any = numba.njit(nogil=True, fastmath=FLAGS | flags, error_model="numpy")(function)
-    if dispatcher is not function:  # as it is under NUMBA_DISABLE_JIT
+    if dispatcher is not function:  # they are the same under NUMBA_DISABLE_JIT
         dispatcher._cache = Cache(function)
     return dispatcher
 

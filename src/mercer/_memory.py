@@ -1,4 +1,4 @@
-"""How much memory this process may have, and how much of it is free: that of the machine, or of its control group."""
+"""The memory limit of this process, and how much is free: that of the machine or of its control group."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ try:
 except ImportError:  # not on Windows
     resource = None  # type: ignore[assignment]
 
-UNKNOWN = 4 << 30  # where the system does not tell
+UNKNOWN = 4 << 30  # if the system gives no information
 MEMINFO = Path("/proc/meminfo")
-GROUPS = {  # the limit and what is used of it, in either version of control groups
+GROUPS = {  # the limit and the usage, for both versions of control groups
     Path("/sys/fs/cgroup/memory.max"): Path("/sys/fs/cgroup/memory.current"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"): Path("/sys/fs/cgroup/memory/memory.usage_in_bytes"),
 }
 
 
 def limit() -> int:
-    """Bytes that this process may have at all; the same each time."""
+    """The most bytes that this process may have; constant."""
     limits = [_machine("MemTotal") or UNKNOWN, *(found[0] for found in _groups())]
     if resource is not None:
         soft = resource.getrlimit(resource.RLIMIT_AS)[0]
@@ -27,13 +27,13 @@ def limit() -> int:
 
 
 def free() -> int:
-    """Bytes that are free now."""
+    """Bytes that are currently free."""
     room = [most - used for most, used in _groups()]
     return max(0, min([_machine("MemAvailable") or UNKNOWN // 2, limit(), *room]))
 
 
 def _machine(name: str) -> int | None:
-    """An entry of the kernel's table, in bytes."""
+    """An entry of the operating system's memory table, in bytes."""
     try:
         lines = MEMINFO.read_text().splitlines()
     except OSError:
@@ -42,7 +42,7 @@ def _machine(name: str) -> int | None:
 
 
 def _groups() -> list[tuple[int, int]]:
-    """Limit and use of the control group, if it has a limit."""
+    """Limit and usage of the control group, if it has a limit."""
     found = []
     for most, used in GROUPS.items():
         try:

@@ -1,6 +1,6 @@
 """Nearest neighbours in the metric of a kernel, d²(x, y) = k(x, x) + k(y, y) − 2k(x, y), and their graphs.
 
-Rows of kernel values are computed a block at a time, so that no matrix of all pairs is ever held.
+Kernel values are computed in blocks of rows, so the matrix of all pairs is never stored.
 """
 
 from __future__ import annotations
@@ -16,41 +16,41 @@ from ._array import asymmetry, host, is_sparse, on_host
 from ._errors import check_number, where
 from .types import Array, Checked, Evaluable
 
-BLOCK = 1 << 22  # kernel values of one block
+BLOCK = 1 << 22  # kernel values per block
 
 
 def check_rule(owner: object, name: str, rule: Any) -> None:
-    """Raise unless `rule` is a number of nearest neighbours, or "connected"."""
+    """Raise unless `rule` is a number of nearest neighbours or "connected"."""
     if not isinstance(rule, str):
         check_number(owner, name, rule, at_least=1, integer=True)
     elif rule != "connected":
-        raise ValueError(f"{where(owner)}: {name} = {rule!r} is unknown; give a number of neighbours, or 'connected'.")
+        raise ValueError(f"{where(owner)}: {name} = {rule!r} is unknown; pass a number of neighbours or 'connected'.")
 
 
 def check_weights(owner: object, name: str, W: Array) -> Any:
-    """The weights of a graph's links as a CSR array or a NumPy array of doubles, symmetric and >= 0."""
+    """The edge weights of a graph as a CSR array or a NumPy array of doubles, symmetric and >= 0."""
     W = csr_array(W, dtype=np.float64) if is_sparse(W) else host(W).astype(np.float64)
     if W.ndim != 2 or W.shape[0] != W.shape[1]:
         raise ValueError(
-            f"{where(owner)}: {name} has shape {W.shape}; it must be square, a weight for each two samples."
+            f"{where(owner)}: {name} has shape {W.shape}; it must be square, with one weight for each pair of samples."
         )
     values = W.data if is_sparse(W) else W
     if not np.all(np.isfinite(values)):
         raise ValueError(f"{where(owner)}: {name} contains NaN or infinity; weights must be finite and >= 0.")
     if values.min(initial=0) < 0:
         raise ValueError(
-            f"{where(owner)}: {name} holds {values.min():g}; weights must be >= 0. Clip them, for example."
+            f"{where(owner)}: {name} holds {values.min():g}; weights must be >= 0, so clip them, for example."
         )
     if asymmetry(W) == "large":
-        raise ValueError(f"{where(owner)}: {name} is not symmetric; use (W + W.T) / 2 for links of both ways.")
+        raise ValueError(f"{where(owner)}: {name} is not symmetric; use (W + W.T) / 2 to average both directions.")
     return W
 
 
 def links(kernel: Evaluable, X: Checked, rule: Any, length: float | None = None) -> csr_array:
-    """The kernel's values on the links of a sample, as a symmetric matrix; values of 0 are held too.
+    """Kernel values on the edges of a neighbourhood graph, as a symmetric matrix that also stores zeros.
 
-    The rule is a number of neighbours, where two are linked if one is among the nearest of the other, or "connected":
-    the shortest links, up to the first at which every sample can be reached from every other; `length` is its d², if
+    The rule is a number of neighbours, which links two samples if either is among the nearest of the other, or
+    "connected": the shortest edges, up to the first length that makes the graph connected; `length` is this d², if
     known.
     """
     n = kernel.domain.size(X)
@@ -69,16 +69,16 @@ def links(kernel: Evaluable, X: Checked, rule: Any, length: float | None = None)
 
 
 def nearest(kernel: Evaluable, X: Checked, count: int, new: Any = None) -> tuple[np.ndarray, np.ndarray]:
-    """For each of X the nearest others, or for each of `new` the nearest of X: indices, and the kernel's values there.
+    """Nearest neighbours within X, or in X of each sample of `new`: their indices, and the kernel values.
 
-    Both have shape (n, count), in no order, or fewer columns if there are fewer others. The first of those that are
-    equally near up to rounding are taken, so that sparse and dense data give the same result.
+    Both have shape (n, count), in no particular order, or fewer columns if there are fewer others. Ties up to rounding
+    are broken by index, so that sparse and dense data give the same result.
     """
     row_block, own = _values(kernel, X, new), host(kernel.evaluate_diag(X))
     n, m = kernel.domain.size(X if new is None else new), len(own)
     count = min(count, m - (new is None))
     size = float(np.abs(own).max())
-    own = own - own.min()  # beside a constant diagonal, small values of a kernel would lose their digits
+    own = own - own.min()  # next to a constant diagonal, small kernel values would lose digits
     precision, tiny = 64 * float(np.finfo(own.dtype).eps), np.finfo(own.dtype).tiny
     index, values = np.empty((n, count), dtype=np.int64), np.empty((n, count))
 
@@ -89,7 +89,7 @@ def nearest(kernel: Evaluable, X: Checked, count: int, new: Any = None) -> tuple
             gap[np.arange(len(K)), np.arange(rows.start, rows.stop)] = np.inf
         index[rows] = np.argpartition(gap, count - 1, axis=1)[:, :count]
         last = np.take_along_axis(gap, index[rows], axis=1).max(axis=1, keepdims=True)
-        # with a constant diagonal, values are exact relative to themselves, up to the error of an exponential
+        # with a constant diagonal, values have a small relative error, up to that of an exponential
         beside = np.abs(last) * (1 + np.abs(np.log(np.maximum(np.abs(last), tiny)))) if not own.any() else size
         tied = (gap <= last + precision * beside).sum(axis=1) > count
         if tied.any():
@@ -104,7 +104,7 @@ def nearest(kernel: Evaluable, X: Checked, count: int, new: Any = None) -> tuple
 
 
 def connecting_length(kernel: Evaluable, X: Checked) -> float:
-    """d² of the longest link of a minimum spanning tree, by Prim's algorithm on one row of the matrix at a time."""
+    """d² of the longest edge of a minimum spanning tree, by Prim's algorithm on one row of the matrix at a time."""
     row_block, own = _values(kernel, X), host(kernel.evaluate_diag(X))
     gap, outside = np.full(len(own), np.inf), np.ones(len(own), dtype=bool)
     longest, i = 0.0, 0
@@ -117,10 +117,10 @@ def connecting_length(kernel: Evaluable, X: Checked) -> float:
 
 
 def within(kernel: Evaluable, X: Checked, length: float, new: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """All pairs of X with itself, or of `new` with X, of d² <= `length`: indices of both, and the kernel's values."""
+    """All pairs within X, or of `new` with X, with d² <= `length`: the indices of both, and the kernel values."""
     row_block, own = _values(kernel, X, new), host(kernel.evaluate_diag(X))
     mine = own if new is None else host(kernel.evaluate_diag(new))
-    length = length + 16 * np.finfo(own.dtype).eps * float(np.abs(own).max())  # a block may round as a row does not
+    length = length + 16 * np.finfo(own.dtype).eps * float(np.abs(own).max())  # blocks and rows may round differently
     found: dict[int, tuple[np.ndarray, ...]] = {}
 
     def work(rows: slice) -> None:
@@ -134,7 +134,7 @@ def within(kernel: Evaluable, X: Checked, length: float, new: Any = None) -> tup
 
 
 def _values(kernel: Evaluable, X: Checked, new: Any = None) -> Callable[[slice], np.ndarray]:
-    """A function from a slice to those rows of the matrix of X, or of `new` against X."""
+    """A function from a slice to these rows of the kernel matrix of X, or of `new` against X."""
     centres, A = kernel.domain.centres(X), X if new is None else new
     if not on_host(X):
         return lambda rows: host(kernel.evaluate(kernel.domain.take(A, rows), centres))

@@ -1,6 +1,6 @@
-"""The colours of pictures and pages."""
+"""The colours of plots and pages."""
 
 INK, GREY, BLUE, ORANGE, GREEN = "#222222", "#9a9a9a", "#1f6fb2", "#d1601f", "#2f8f5b"
-# Told apart by brightness as well as by hue; a marker for each, so that colour is not needed.
+# Distinct in brightness as well as in hue; each has a marker, so that colour is not needed.
 COLOURS = (BLUE, ORANGE, GREEN, "#8a4fa3", "#b8860b", "#17899b", "#c0447a", "#6b6b6b")
 MARKERS = "osD^vP*X"

@@ -10,7 +10,7 @@ from .types import RandomState
 
 
 def generator(random_state: RandomState) -> np.random.Generator:
-    """None, an int, a RandomState or a Generator → a Generator."""
+    """Convert None, an int, a RandomState or a Generator to a Generator."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if random_state is None:
@@ -19,18 +19,18 @@ def generator(random_state: RandomState) -> np.random.Generator:
 
 
 def generator_of(estimator: object) -> np.random.Generator:
-    """The generator of its random_state; a fixed one if it has no such parameter, so that fits are repeatable."""
+    """The generator for an estimator's random_state; a fixed one without this parameter, so fits are reproducible."""
     return generator(getattr(estimator, "random_state", 0))
 
 
 def random_frame(p: int, d: int, rng: np.random.Generator) -> np.ndarray:
     """A matrix of shape (p, d) with orthonormal columns, uniformly distributed."""
     Q, R = np.linalg.qr(rng.normal(size=(p, d)))
-    return np.asarray(Q * np.sign(np.diag(R)))  # without the signs it would not be uniform (Mezzadri 2007)
+    return np.asarray(Q * np.sign(np.diag(R)))  # the signs make it uniform (Mezzadri 2007)
 
 
 def check_random(owner: object, random_state: RandomState) -> None:
-    """Raise unless `random_state` is one of these."""
+    """Raise unless `random_state` is valid."""
     if isinstance(random_state, np.random.Generator):
         return
     try:
@@ -38,5 +38,5 @@ def check_random(owner: object, random_state: RandomState) -> None:
     except ValueError as error:
         raise KindError(
             f"{where(owner)}: random_state = {random_state!r} must be None, an integer from 0 to 2**32 - 1, or a "
-            "RandomState or Generator of NumPy."
+            "NumPy RandomState or Generator."
         ) from error

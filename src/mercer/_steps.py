@@ -1,4 +1,4 @@
-"""The estimators inside searches and pipelines."""
+"""Estimators inside searches and pipelines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Unwrapped(NamedTuple):
     """The estimator at the end of searches and pipelines."""
 
     model: Any
-    X: Any  # the samples as they reach it
+    X: Any  # the samples that reach it
     steps: list[tuple[str, Any]]  # the fitted steps before it, by name
     search: Any  # the outermost search, or None
 
@@ -24,7 +24,7 @@ def unwrapped(estimator: EstimatorLike, X: Checked) -> Unwrapped:
         if hasattr(estimator, "best_params_"):
             search = search or estimator
             if not hasattr(estimator, "best_estimator_"):
-                raise ValueError(f"{type(estimator).__name__} has no best_estimator_; search with refit=True.")
+                raise ValueError(f"{type(estimator).__name__} has no best_estimator_; set refit=True.")
             estimator = estimator.best_estimator_
         elif hasattr(estimator, "steps"):
             if len(estimator.steps) > 1:
@@ -44,5 +44,5 @@ def chain(estimator: EstimatorLike) -> list[Any]:
 
 
 def last(estimator: EstimatorLike) -> Any:
-    """The estimator at the end, fitted or not."""
+    """The last estimator, fitted or not."""
     return chain(estimator)[-1]

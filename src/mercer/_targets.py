@@ -1,4 +1,4 @@
-"""Checks of targets, labels and weights of samples."""
+"""Checks of targets, labels and sample weights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._errors import SQUARED, KindError, as_numbers, is_gap, shown, type_or_valu
 
 
 def check_targets(owner: object, y: Any) -> Any:
-    """`y` as finite real numbers: text, times, complex numbers and gaps are refused, and not converted."""
+    """`y` as finite real numbers: text, times, complex numbers and missing values are rejected, not converted."""
     values = _array_of(owner, y)
     some = values.ravel() if values.dtype.kind in "OSU" else ()
     text = next((str(value) for value in some if isinstance(value, (str, bytes))), None)
@@ -22,22 +22,22 @@ def check_targets(owner: object, y: Any) -> Any:
         )
     if values.dtype.kind in "cMmV":
         message = f"{where(owner)}: y holds {values.dtype} values; give real numbers."
-        # scikit-learn's checks ask for this class and sentence
+        # scikit-learn's checks require this class and sentence
         raise ValueError(f"{message} Complex data not supported.") if values.dtype.kind == "c" else TypeError(message)
     if values.dtype.kind == "O":
         return as_numbers(owner, "y", values)
     if values.dtype.kind == "f" and values.dtype.itemsize > 8:
-        with np.errstate(over="ignore"):  # what is infinite is refused next
+        with np.errstate(over="ignore"):  # infinite values are rejected next
             return values.astype(np.float64)
     return y
 
 
 def check_labels(owner: object, y: Any) -> Any:
-    """`y`, refused where labels are missing."""
+    """Return `y`; raise if labels are missing."""
     values = _array_of(owner, y)
     gap = next((value for value in values.ravel() if is_gap(value)), ...) if values.dtype.kind == "O" else ...
     if gap is not ...:
-        raise ValueError(f"{where(owner)}: y holds {gap!r}, a missing label; name it, or drop those samples.")
+        raise ValueError(f"{where(owner)}: y holds {gap!r}, a missing label; set a label, or drop those samples.")
     return y
 
 
@@ -48,12 +48,12 @@ def _array_of(owner: object, y: Any) -> np.ndarray:
         return host(y)
     except ValueError:
         raise KindError(
-            f"{where(owner)}: y has rows of unequal length; give one target, or one row of as many, per sample."
+            f"{where(owner)}: y has rows of unequal length; give the same number of targets for each sample."
         ) from None
 
 
 def check_weight(owner: object, sample_weight: Any, n: int) -> np.ndarray:
-    """The weights of `n` samples, finite, none negative and one positive; one number stands for all."""
+    """The weights of `n` samples: finite, non-negative, not all zero. One number applies to all samples."""
     try:
         weight = host(sample_weight)
     except ValueError:
@@ -65,21 +65,21 @@ def check_weight(owner: object, sample_weight: Any, n: int) -> np.ndarray:
     weight = np.full(n, weight) if weight.ndim == 0 else weight
     if weight.shape != (n,):
         raise ValueError(
-            f"{where(owner)}: sample_weight has shape {weight.shape}, expected ({n},): give a number for each sample."
+            f"{where(owner)}: sample_weight has shape {weight.shape}, expected ({n},): give one number per sample."
         )
     bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
     if len(bad):
         raise ValueError(
             f"{where(owner)}: sample_weight[{bad[0]}] = {weight[bad[0]]:g} must be a finite number >= 0; "
-            "weight 0 leaves a sample out."
+            "a weight of 0 omits the sample."
         )
     if not (weight > 0).any():
-        raise ValueError(f"{where(owner)}: sample_weight is zero for all {n} samples; give one a positive weight.")
+        raise ValueError(f"{where(owner)}: sample_weight is zero for all {n} samples; at least one must be positive.")
     largest = float(weight.max())
     if not 2.0**-SQUARED <= largest <= 2.0**SQUARED:
         raise ValueError(
-            f"{where(owner)}: sample_weight goes up to {largest:.0e}, and its square is no floating-point number; "
-            f"divide the weights by {largest:.0e}, and a penalty beside them as well."
+            f"{where(owner)}: sample_weight goes up to {largest:.0e}, whose square overflows or underflows; "
+            f"divide the weights by {largest:.0e}, and any penalty as well."
         )
     return weight
 
@@ -97,6 +97,6 @@ def check_class_weight(owner: Any) -> None:
     for name, value in owner.class_weight.items():
         if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
             raise type_or_value(value)(
-                f"{where(owner)}: class_weight[{name!r}] = {shown(value)} must be a finite number >= 0, by which the "
-                "weights of the samples of this class are multiplied."
+                f"{where(owner)}: class_weight[{name!r}] = {shown(value)} must be a finite number >= 0; it multiplies "
+                "the weights of the samples in this class."
             )

@@ -1,4 +1,4 @@
-"""Threads: how many, BLAS beside them, and work split over them. The one home of thread pools."""
+"""Threads: how many, BLAS threads next to them, and work split over them. All thread pools are created here."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from threadpoolctl import ThreadpoolController
 from ._errors import type_or_value, where
 from .context import current
 
-ALIGN = 64  # parts of work begin at multiples of this: whole cache lines, and whole panels of packed columns
+ALIGN = 64  # parts of work start at multiples of this: whole cache lines and whole panels of packed columns
 
 
 def n_threads(n_jobs: int | None = None) -> int:
-    """Threads to use: `n_jobs` (None: all cores this process may use; negative counts from the end)."""
+    """The number of threads for `n_jobs` (None: all cores available to this process; negative: from the end)."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None:
         return cores
@@ -31,19 +31,19 @@ def n_threads(n_jobs: int | None = None) -> int:
 
 
 def check_jobs(owner: object, n_jobs: Any) -> None:
-    """Raise unless `n_jobs` is a number of threads, or None."""
+    """Raise unless `n_jobs` is a number of threads or None."""
     if n_jobs is None or (isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool) and n_jobs != 0):
         return
     raise type_or_value(n_jobs)(
-        f"{where(owner)}: n_jobs = {n_jobs!r} must be a number of threads, negative to count from the end, or None."
+        f"{where(owner)}: n_jobs = {n_jobs!r} must be a number of threads (negative: counted from the end) or None."
     )
 
 
 class OneBlasThread:
     """A context in which BLAS uses one thread; the last thread to leave restores the number that the first found.
 
-    Most libraries have one number for the whole process: if each context restored what it found, several threads could
-    leave BLAS at one thread for ever. Under OpenMP each thread has its own number.
+    Most libraries have one number for the whole process: if each context restored the number it found, several threads
+    could leave BLAS at one thread for ever. Under OpenMP each thread has its own number.
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class OneBlasThread:
 
     def __enter__(self) -> None:
         with self.lock:
-            # the search is slow, and only a new module can bring a new library
+            # the search is slow, and only a new module can load a new library
             if self.inside == 0 and self.modules != len(sys.modules):
                 self.modules = len(sys.modules)
                 self.libraries = ThreadpoolController().select(user_api="blas").lib_controllers
@@ -79,7 +79,7 @@ def _by_thread(library: Any) -> bool:
 
 
 def _lower(libraries: list[Any]) -> list[tuple[Any, int]]:
-    """Set each library to one thread, and return the numbers that they had."""
+    """Set each library to one thread, and return the previous numbers."""
     found = [(library, library.get_num_threads()) for library in libraries]
     for library in libraries:
         _set(library, 1)
@@ -88,13 +88,13 @@ def _lower(libraries: list[Any]) -> list[tuple[Any, int]]:
 
 def _restore(found: list[tuple[Any, int]]) -> None:
     for library, number in found:
-        if library.get_num_threads() == 1:  # otherwise someone else has changed it
+        if library.get_num_threads() == 1:  # otherwise other code has changed it
             _set(library, number)
 
 
 def _set(library: Any, number: int) -> None:
     library.set_num_threads(number)
-    # recent versions let only one thread set the number until it releases the control
+    # in recent versions, only one thread can set the number until it releases control
     getattr(library, "clear_controlling_thread", bool)()
 
 
@@ -102,12 +102,12 @@ one_blas_thread = OneBlasThread()
 
 
 def blas_for(n: int, alone: int = 768) -> AbstractContextManager[None]:
-    """A context for linear algebra on an n × n matrix: one BLAS thread up to n = `alone`, where waking others costs more."""
+    """A context for linear algebra on an (n, n) matrix: one BLAS thread up to n = `alone`, where that is faster."""
     return one_blas_thread if n <= alone else nullcontext()
 
 
 def slices(n: int, size: int) -> list[slice]:
-    """0 … n in nearly equal slices of at most `size`."""
+    """Split 0 … n into nearly equal slices of at most `size`."""
     if 0 < n <= size:
         return [slice(0, n)]
     edges = np.linspace(0, n, -(-n // size) + 1).astype(int)
@@ -117,7 +117,7 @@ def slices(n: int, size: int) -> list[slice]:
 def run(jobs: Iterable[Any], work: Callable[[Any], None], n_jobs: int | None = None) -> None:
     """Run `work` over `jobs` on threads, each with one BLAS thread; the first exception or Ctrl-C stops the rest.
 
-    So does the context, before a job begins. A single job stays on this thread.
+    The context can also stop them, before a job starts. A single job runs on this thread.
     """
     threads, context, jobs = n_threads(n_jobs), current(), list(jobs)
 
@@ -130,7 +130,7 @@ def run(jobs: Iterable[Any], work: Callable[[Any], None], n_jobs: int | None = N
             unless_stopped(jobs[0])
         return
     with one_blas_thread, ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(copy_context().run, unless_stopped, job) for job in jobs]  # NumPy's treatment of errors
+        futures = [pool.submit(copy_context().run, unless_stopped, job) for job in jobs]  # keeps NumPy's error handling
         try:
             for future in futures:
                 future.result()
@@ -140,7 +140,7 @@ def run(jobs: Iterable[Any], work: Callable[[Any], None], n_jobs: int | None = N
 
 
 def collect(count: int, work: Callable[[int], Any]) -> list[Any]:
-    """The results of `work` for 0 … count − 1 in this order, on threads where there are several."""
+    """The results of `work` for 0 … count − 1, in order; on threads if there are several."""
     if count == 1:
         return [work(0)]
     found: list[Any] = [None] * count
@@ -149,7 +149,7 @@ def collect(count: int, work: Callable[[int], Any]) -> list[Any]:
 
 
 class Workers:
-    """Runs ``work(start, stop)`` over 0 … n on threads, or inline without a pool."""
+    """Run ``work(start, stop)`` over 0 … n on threads, or inline without a pool."""
 
     def __init__(self, pool: ThreadPoolExecutor | None = None, parts: int = 1):
         self.pool, self.parts = pool, parts

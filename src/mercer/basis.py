@@ -18,7 +18,7 @@ from .types import Checked
 
 __all__ = ["Functions", "Polynomials", "annihilated", "as_basis"]
 
-MOST = 1 << 28  # factors of all monomials that time and memory allow
+MOST = 1 << 28  # maximum number of factors of all monomials, limited by time and memory
 
 
 class Polynomials(BaseEstimator):
@@ -45,23 +45,22 @@ class Polynomials(BaseEstimator):
         if self.degree == 0:
             return _ones(X)
         self._check_size(X.shape[1])
-        X = X.toarray() if is_sparse(X) else X  # the values have a column for each coordinate anyway
+        X = X.toarray() if is_sparse(X) else X  # the values have a dense column for each coordinate anyway
         return namespace(X).stack([_monomial(X, powers) for powers in self._powers(X.shape[1])], axis=1)
 
     def _powers(self, d: int) -> Iterator[tuple[int, ...]]:
-        """The coordinates that each monomial multiplies, repeated ones for powers."""
+        """The coordinates that each monomial multiplies, repeated for powers."""
         return chain.from_iterable(combinations_with_replacement(range(d), k) for k in range(self.degree + 1))
 
     @property
     def order(self) -> int:
-        """The coefficients beside this free part annihilate polynomials of degree < order."""
+        """With this free part, the coefficients a annihilate polynomials of degree < order."""
         return self.degree + 1
 
     def _check_size(self, d: int) -> None:
         if self.degree * comb(d + self.degree, self.degree) > MOST:
             raise ValueError(
-                f"Polynomials: degree = {self.degree} has more monomials of {d} coordinates than can be computed; "
-                "lower it."
+                f"Polynomials: degree = {self.degree} has too many monomials of {d} coordinates to compute; lower it."
             )
 
     def gradient(self, X: Checked) -> Any:
@@ -77,7 +76,7 @@ class Polynomials(BaseEstimator):
 
 
 class Functions(BaseEstimator):
-    """The span of the user's own functions, each mapping a collection of n points to n values.
+    """The span of user-defined functions, each mapping a collection of n points to n values.
 
     Examples
     --------
@@ -87,7 +86,7 @@ class Functions(BaseEstimator):
            [0., 0.]])
     """
 
-    order = 0  # nothing is known of the coefficients beside it
+    order = 0  # nothing is known about the coefficients a
 
     def __init__(self, functions: Sequence[Callable[[Any], Any]]):
         self.functions = functions
@@ -99,24 +98,24 @@ class Functions(BaseEstimator):
         for h, column in zip(self.functions, columns, strict=True):
             if tuple(column.shape) != (n,):
                 raise ValueError(
-                    f"free: {h!r} returned shape {tuple(column.shape)}; a free function maps n points to n values."
+                    f"free: {h!r} returned shape {tuple(column.shape)}; a free function must map n points to n values."
                 )
             if not decided(namespace(column).all(namespace(column).isfinite(column))):
-                raise ValueError(f"free: {h!r} returned NaN or infinity; a free function maps points to numbers.")
+                raise ValueError(f"free: {h!r} returned NaN or infinity; a free function must return finite numbers.")
         return namespace(*columns).stack(columns, axis=1)
 
     def gradient(self, X: Checked) -> Any:
-        """Raises: only the values of the functions are known."""
+        """Raises an error, because only the values of the functions are known."""
         raise TypeError("derivative: the free part consists of functions without known derivatives.")
 
 
 def annihilated(basis: Polynomials | Functions | None) -> int:
-    """The order q of the coefficients that a free part leaves: they annihilate polynomials of degree < q."""
+    """The order q for a free part: the coefficients a annihilate polynomials of degree < q."""
     return 0 if basis is None else basis.order
 
 
 def as_basis(free: Any) -> Polynomials | Functions | None:
-    """None, ``"intercept"``, a polynomial degree, functions, or a basis → a basis (or None for none)."""
+    """Convert ``"intercept"``, a polynomial degree, functions, or a basis to a basis; None stays None."""
     if free is None or isinstance(free, (Polynomials, Functions)):
         return free
     if isinstance(free, str) and free == "intercept":

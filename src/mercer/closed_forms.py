@@ -1,6 +1,6 @@
-"""Functions in spaces with a closed form: as a vector, a matrix, coefficients or a Fourier transform.
+"""Closed forms of functions in certain spaces: a vector, a matrix, coefficients or a Fourier transform.
 
-Each form is computed from the points and coefficients of a `Function`, and its own norm is that of the function.
+Each form is computed from the points and coefficients of a `Function`, and its norm is that of the function.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ __all__ = [
     "quadratic_form",
 ]
 
-NODES = 2**22  # quadrature nodes at most, over all coordinates
+NODES = 2**22  # maximum number of quadrature nodes over all coordinates
 
 
 def _require(f: Function, kernel: type, name: str, good: bool = True, which: str = "") -> Any:
-    """f's kernel, if it is the one that `name` is about."""
+    """f's kernel; raises unless it is the one that the function `name` needs."""
     if type(f.kernel) is not kernel or not good:
-        raise TypeError(f"{name}: f must live in the space of {kernel.__name__}{which}, not of {f.kernel}.")
+        raise TypeError(f"{name}: f must be in the space of {kernel.__name__}{which}, not of {f.kernel}.")
     if f.basis is not None:
-        raise ValueError(f"{name}: f has an unpenalised part, which does not lie in the kernel's space.")
+        raise ValueError(f"{name}: f has an unpenalised part, which is not in the kernel's space.")
     return f.kernel
 
 
@@ -103,7 +103,7 @@ def quadratic_form(f: Function) -> Any:
     .. math:: f(x) = x^\top S x, \quad S = s^2 \sum_i a_i x_i x_i^\top, \quad
               \langle f, g \rangle = \langle S_f, S_g \rangle_F / s^2
 
-    that is, Frobenius's product for the scale s = 1.
+    that is, the Frobenius inner product for scale s = 1.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def quadratic_form(f: Function) -> Any:
     good = type(f.kernel) is Polynomial and f.kernel.degree == 2 and f.kernel.offset == 0
     kernel = _require(f, Polynomial, "quadratic_form", good, "(degree=2, offset=0)")
     if f.coefficients.ndim == 2:
-        raise ValueError(f"quadratic_form: f has {f.coefficients.shape[1]} outputs; take a component, f[0].")
+        raise ValueError(f"quadratic_form: f has {f.coefficients.shape[1]} outputs; use one component, such as f[0].")
     X = f.points.toarray() if is_sparse(f.points) else f.points
     return kernel.scale**2 * (namespace(X).matrix_transpose(X) @ (f.coefficients[:, None] * X))
 
@@ -155,14 +155,14 @@ def polynomial_form(f: Function) -> Any:
     good = type(f.kernel) is Polynomial and float(f.kernel.degree).is_integer() and f.kernel.definiteness.is_pd
     kernel = _require(f, Polynomial, "polynomial_form", good, " with an integer degree and scale, offset >= 0")
     if f.points.shape[1] != 1:
-        raise ValueError(f"polynomial_form: f has {f.points.shape[1]} variables, expected one.")
+        raise ValueError(f"polynomial_form: f has {f.points.shape[1]} variables; expected one.")
     weights = f.weights()
     root = like(np.sqrt(kernel.monomial_weights(1)), weights)
     return weights * (root if weights.ndim == 1 else root[:, None])
 
 
 def polynomial_function(kernel: Kernel, coefficients: Array, points: Data = None) -> Function:
-    r"""The polynomial Σ cⱼ xʲ as a function in the space of a polynomial kernel: the way back of `polynomial_form`.
+    r"""The polynomial Σ cⱼ xʲ as a function in the space of a polynomial kernel: the inverse of `polynomial_form`.
 
     .. math:: f = \sum_i b_i\, k(\cdot, z_i), \qquad \sum_i z_i^j\, b_i = c_j / w_j \quad (j = 0, \dots, p)
 
@@ -171,9 +171,9 @@ def polynomial_function(kernel: Kernel, coefficients: Array, points: Data = None
     kernel : Polynomial, or an expression
         (s xy + c)ᵖ = Σⱼ wⱼ xʲ yʲ.
     coefficients : array of shape (p + 1,)
-        c. Where wⱼ = 0 (the low degrees for an offset of 0), cⱼ must be 0: that power is not in the space.
+        c. If wⱼ = 0 (for low degrees with offset 0), cⱼ must be 0: that power is not in the space.
     points : array of shape (m, 1), optional
-        z, at least p + 1 distinct ones; Chebyshev's on [−1, 1] by default.
+        z, at least p + 1 distinct points; by default Chebyshev points on [−1, 1].
 
     References
     ----------
@@ -205,15 +205,17 @@ def polynomial_function(kernel: Kernel, coefficients: Array, points: Data = None
     w = H.kernel.monomial_weights(1)
     if np.any(c[w == 0] != 0):
         absent = ", ".join(f"x^{j}" for j in np.flatnonzero((w == 0) & (c != 0)))
-        raise ValueError(f"polynomial_function: {absent} does not lie in the space of {H.kernel}; raise its offset.")
+        raise ValueError(f"polynomial_function: {absent} is not in the space of {H.kernel}; raise its offset.")
     V = np.vander(z[:, 0], p + 1, increasing=True).T[w != 0]
     if np.linalg.matrix_rank(V) < len(V):
-        raise ValueError(f"polynomial_function: points are {len(np.unique(z))} distinct ones; give at least {len(V)}.")
+        raise ValueError(
+            f"polynomial_function: points has {len(np.unique(z))} distinct values; pass at least {len(V)}."
+        )
     return H.function(points, np.linalg.lstsq(V, c[w != 0] / w[w != 0], rcond=None)[0])
 
 
 def finite_inner(matrix: Array, f: Array, g: Array) -> float:
-    r"""The inner product of two functions on the finite set {0, …, n−1}, given by their values.
+    r"""The inner product of two functions on the finite set {0, …, n−1}, from their values.
 
     .. math:: \langle f, g \rangle = f^\top K^{-1} g
 
@@ -224,7 +226,7 @@ def finite_inner(matrix: Array, f: Array, g: Array) -> float:
     matrix : array of shape (n, n)
         K, positive semi-definite.
     f, g : arrays of shape (n,), or functions in the space of ``FiniteDomain(matrix)``
-        Values, which must lie in the range of K.
+        Values, which must be in the range of K.
 
     References
     ----------
@@ -248,27 +250,25 @@ def finite_inner(matrix: Array, f: Array, g: Array) -> float:
             raise ValueError(f"finite_inner: {name} has shape {values.shape}; expected ({n},), one value per point.")
         part = vectors.T @ values
         if np.linalg.norm(part[~keep]) > 1e-8 * np.linalg.norm(part):
-            raise ValueError(
-                f"finite_inner: {name} does not lie in the range of the matrix, so it is not in the space."
-            )
+            raise ValueError(f"finite_inner: {name} is not in the range of the matrix, so it is not in the space.")
         parts.append(part[keep])
     return float(np.sum(parts[0] * parts[1] / eigenvalues[keep]))
 
 
 def fourier_norm(f: Function, nodes: int | None = None) -> Any:
-    r"""‖f‖ in the space of the Gaussian kernel from the Fourier transform of f, in up to three dimensions.
+    r"""‖f‖ in the space of the Gaussian kernel, from the Fourier transform of f, in up to three dimensions.
 
     .. math:: \|f\|^2 = (2\pi)^{-d} \int \frac{|\hat f(\omega)|^2}{\hat k(\omega)}\, d\omega, \qquad
               \hat f(\omega) = \hat k(\omega) \sum_i a_i e^{-i \omega^\top x_i}
 
-    (2π)⁻ᵈ k̂ is the density of N(0, Λ⁻ᵀΛ⁻¹), so the integral is the mean of |Σ aᵢ exp(−iωᵀxᵢ)|², taken by Gauss–Hermite
-    quadrature.
+    (2π)⁻ᵈ k̂ is the density of N(0, Λ⁻ᵀΛ⁻¹), so the integral is the mean of |Σ aᵢ exp(−iωᵀxᵢ)|², computed by
+    Gauss–Hermite quadrature.
 
     Parameters
     ----------
     f : Function
     nodes : int, optional
-        Nodes a coordinate. They must resolve cos ωᵀ(xᵢ − xⱼ), so their number grows with the square of the points'
+        Nodes per coordinate. They must resolve cos ωᵀ(xᵢ − xⱼ), so their number grows with the square of the points'
         spread in lengthscales: 20 + spread² by default.
 
     References
@@ -285,15 +285,15 @@ def fourier_norm(f: Function, nodes: int | None = None) -> Any:
     X = f.points.toarray() if is_sparse(f.points) else host(f.points).astype(np.float64)
     d = X.shape[1]
     if d > 3:
-        raise ValueError(f"fourier_norm: f has {d} variables; a quadrature over more than 3 has too many nodes.")
+        raise ValueError(f"fourier_norm: f has {d} variables; quadrature over more than 3 needs too many nodes.")
     U = host(kernel.scaled(X - X.mean(axis=0)))  # ωᵀx = vᵀu with v ~ N(0, I)
     if nodes is None:
         nodes = 20 + int(np.ceil(np.max(np.ptp(U, axis=0)) ** 2))
     check_number("fourier_norm", "nodes", nodes, at_least=1, integer=True)
     if nodes**d > NODES:
         raise ValueError(
-            f"fourier_norm: the points spread over many lengthscales, which takes {nodes} nodes a coordinate, too many "
-            f"in dimension {d}; use f.norm(), or give fewer nodes."
+            f"fourier_norm: the points spread over many lengthscales, which takes {nodes} nodes per coordinate, too "
+            f"many in dimension {d}; use f.norm(), or pass fewer nodes."
         )
     V, weights = GaussianMeasure(np.zeros(d)).quadrature(nodes)
     a = host(f.coefficients).astype(np.float64)

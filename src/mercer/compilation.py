@@ -1,4 +1,4 @@
-"""Compile all of the library's compiled functions for the usual types, by small problems that need them."""
+"""Compile all of the library's compiled functions for the usual types, by solving small problems that need them."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ __all__ = ["Warmup", "warmup"]
 
 @dataclass(frozen=True)
 class Warmup:
-    """What `warmup` did.
+    """Result of `warmup`.
 
     Attributes
     ----------
     seconds : float
     functions, compiled, loaded : int
-        Compiled functions; their versions (one for each combination of types) that were compiled now, and those that
-        were found on disk.
+        The number of compiled functions, and of their versions (one for each combination of types) that were compiled
+        now or loaded from disk.
     folders : list of Path
-        Where they lie; empty if no folder can be written, so that each process compiles for itself.
+        Where the code is stored; empty if no folder is writable, in which case each process compiles for itself.
     """
 
     seconds: float
@@ -41,15 +41,15 @@ class Warmup:
 def warmup(progress: Callable[[str, int, int], object] | None = None) -> Warmup:
     """Compile everything now, so that no later process has to wait for it.
 
-    Each function is otherwise compiled when it is first needed. Compiled code lies next to the installed library or,
-    where that is read-only, in the user's cache folder; the environment variable ``NUMBA_CACHE_DIR`` names another
-    one. A new version of the library, of numba or another processor need it again. It takes about a minute, and a
-    second or two if all is there.
+    Otherwise, each function is compiled when it is first needed. Compiled code is stored next to the installed library
+    or, if that is read-only, in the user's cache folder; the environment variable ``NUMBA_CACHE_DIR`` sets another
+    one. Run it again after an update of the library or of numba, or on another processor. It takes about a minute, or
+    a second or two if everything is already compiled.
 
     Parameters
     ----------
     progress : callable, optional
-        Is told the next step, how many are done, and how many there are.
+        Called with the name of the next step, the number of steps done, and the total number.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def warmup(progress: Callable[[str, int, int], object] | None = None) -> Warmup:
     """
     started, problems = perf_counter(), steps()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about problems that are too small to mean anything
+        warnings.simplefilter("ignore")  # the problems are too small to be meaningful
         for done, (title, step) in enumerate(problems.items()):
             if progress is not None:
                 progress(title, done, len(problems))
@@ -77,13 +77,13 @@ def warmup(progress: Callable[[str, int, int], object] | None = None) -> Warmup:
 
 
 def _roots(places: set[Path]) -> list[Path]:
-    """The folder of the library for those inside it, and the parents of others."""
+    """The library's folder for places inside it, and the parents of others."""
     own = Path(__file__).parent
     return sorted({own if place.is_relative_to(own) else place.parent for place in places})
 
 
 def steps() -> dict[str, Callable[[], Any]]:
-    """Small problems, by what they warm up."""
+    """Small problems, keyed by the code that they compile."""
     import mercer
     from mercer import kernels
     from mercer.kernels import graphs, sequences, strings, trees
@@ -92,7 +92,7 @@ def steps() -> dict[str, Callable[[], Any]]:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 3))
     t, y, three = X[:, 0] + 0.3 * rng.normal(size=150), np.where(X[:, 1] > 0, 1, -1), rng.integers(0, 3, 150)
-    many = rng.normal(size=(3000, 3))  # so many that the solver computes rows as it needs them
+    many = rng.normal(size=(3000, 3))  # so many that the solver computes rows on demand
     noisy = (many[:, 0] + rng.normal(size=3000) > 0).astype(int)
     wide = scipy.sparse.random_array((150, 6000), density=0.01, format="csr", random_state=0)
     words, series = ["banana", "ananas", "bandana"], [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0, 0.0]]

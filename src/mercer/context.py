@@ -1,11 +1,11 @@
-"""The context of a computation: when it must end, who watches it, and the file that it resumes from.
+"""The context of a computation: its time limit, its callbacks, and its checkpoint file.
 
-A public entry makes one context: `fit` of an estimator, a search, a test. It holds for the work of its thread, and for
-the threads that work starts, never for the process. A solver asks it every round: ``status = context(state)`` is None,
-or the reason to end with what was found so far. Work that has nothing to show for itself before its end calls
-``context.check()`` now and then, which raises instead.
+Each public entry point (`fit` of an estimator, a search, a test) creates one context. It applies to the work of its
+thread and of the threads started by that work, never to the whole process. A solver calls it every round:
+``status = context(state)`` is None, or the reason to stop with the result so far. Work without intermediate results
+calls ``context.check()`` from time to time, which raises instead.
 
-Callbacks are scikit-learn's; its interface is young, and known here and to the base of the estimators alone.
+Callbacks are scikit-learn's. Their interface is new, so only this module and the estimators' base class use it.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ __all__ = ["Context", "Monitor", "Status", "StoppedError", "current", "limited",
 
 
 class Status(Enum):
-    """Why a solver ended; the text is what a warning says."""
+    """Why a solver stopped; the value is the text used in warnings."""
 
     CONVERGED = "converged"
     MAX_ITER = "max_iter is reached"
-    PRECISION = "the floating-point precision does not suffice for this tol"
+    PRECISION = "the floating-point precision is insufficient for this tol"
     NO_DESCENT = "no step lowers the objective"
     TIME_BUDGET = "the time budget is spent"
     INTERRUPTED = "interrupted"
@@ -45,11 +45,11 @@ class Status(Enum):
 
     @property
     def external(self) -> bool:
-        """Whether the solver was asked to end."""
+        """Whether the solver was asked to stop."""
         return self in _REMEDIES
 
     def remedy(self, otherwise: str) -> str:
-        """What to do about it; `otherwise` is the advice where the solver itself gave up."""
+        """The advice for this status; `otherwise` if the solver stopped by itself."""
         return _REMEDIES.get(self, otherwise)
 
 
@@ -61,11 +61,11 @@ _REMEDIES = {
 
 
 F = TypeVar("F", bound=Callable[..., Any])
-Monitor = Callable[[dict[str, Any]], Status | None]  # asked every round, with its state
+Monitor = Callable[[dict[str, Any]], Status | None]  # called every round, with its state
 
 
 class StoppedError(BaseException):
-    """Work was ended before it had a result; like Ctrl-C, it passes cross-validation, where a fit that fails is one."""
+    """Work was stopped before it had a result; like Ctrl-C, cross-validation does not treat it as a failed fit."""
 
     def __init__(self, status: Status):
         super().__init__(str(status))
@@ -73,19 +73,19 @@ class StoppedError(BaseException):
 
 
 class Context:
-    """When work must end, and who hears of its progress; shared by the threads of one fit.
+    """The time limit and the callbacks of a computation; shared by the threads of one fit.
 
     Parameters
     ----------
     time_budget : float, optional
-        Seconds from now. The context around this one counts as well.
+        Seconds from now. The limit of the enclosing context applies as well.
     estimator : estimator, optional
-        Its callbacks hear of every round.
+        Its callbacks are called every round.
 
     Attributes
     ----------
     checkpoint : Checkpoint or None
-        Keeps the states of tasks.
+        Stores the states of tasks.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class Context:
         self.interrupted = self.stopped = self.told = False
         self.lock, self.tasks = threading.Lock(), dict[str, Any]()
         self.callbacks: Any = None
-        self.rounds = 0  # beside those of tasks
+        self.rounds = 0  # the number of rounds so far
 
     @contextmanager
     def active(self) -> Iterator[Context]:
@@ -116,10 +116,10 @@ class Context:
         finally:
             _current.reset(token)
 
-    # ---- when to end
+    # ---- when to stop
 
     def __call__(self, state: Any = None) -> Status | None:
-        """The reason to end, or None; with a state, a round has ended, of which the callbacks hear."""
+        """The reason to stop, or None; a state means that a round has ended, and is reported to the callbacks."""
         if state is not None and self.callbacks is not None and self.callbacks.max_subtasks is None:
             self._round(self.callbacks, task_id=self.rounds)
         status = self._status()
@@ -136,9 +136,9 @@ class Context:
         return self.above() if self.above else None
 
     def check(self) -> None:
-        """Raise `StoppedError` if there is a reason to end that nobody has heard of.
+        """Raise `StoppedError` if there is a reason to stop that has not been reported yet.
 
-        Whoever heard of it first is finishing: to certify what was found takes some work too.
+        Otherwise the work to which it was reported is finishing: certifying its result takes some time too.
         """
         if not self.told:
             status = self()
@@ -146,7 +146,7 @@ class Context:
                 raise StoppedError(status)
 
     def draws(self, count: int) -> Iterator[int]:
-        """0, 1, … below `count`, until there is a reason to end, which a warning tells; before the first, an error."""
+        """0, 1, … below `count`, until there is a reason to stop, with a warning; an error before the first."""
         self.check()
         for number in range(count):
             if number and (status := self({"round": number})) is not None:
@@ -156,35 +156,35 @@ class Context:
 
     @property
     def heard(self) -> Status | None:
-        """The reason to end that work inside has heard of, if it has."""
+        """The reason to stop, if it has been reported to the work inside."""
         return self() if self.told else None
 
     def tell_of(self, part: object) -> None:
-        """Warn if a part, which leaves the warning to its owner, has ended early."""
+        """Warn if a part, which leaves the warning to its owner, stopped early."""
         if status := self.heard:
-            warn_early(self.estimator, f"{where(part)} has not come to its end", status)
+            warn_early(self.estimator, f"{where(part)} did not finish", status)
 
     def unfinished(self, status: Status) -> BaseException:
-        """What to raise for work that has no result because it was ended."""
+        """The exception for work that has no result because it was stopped."""
         if self.called_off:
             return StoppedError(status)
         if status is Status.INTERRUPTED:
             return KeyboardInterrupt()
         who = f"{where(self.estimator)}: " if self.estimator is not None else ""
         advice = "Let the callback stop later." if status is Status.STOPPED else status.remedy("")
-        return TimeoutError(f"{who}{status}, and there is nothing to keep yet. {advice}")
+        return TimeoutError(f"{who}{status}, and there is no result yet. {advice}")
 
     def interrupt(self) -> None:
-        """Ask the work to end."""
+        """Ask the work to stop."""
         self.interrupted = True
 
     def lift(self) -> None:
-        """Take the time budget back: what is left must be done, whatever time it takes."""
+        """Remove the time budget: the remaining work must be done, however long it takes."""
         self.end, self.told = None, False
 
     @contextmanager
     def sheltered(self) -> Iterator[None]:
-        """Work inside does not see the time budget: its result is needed whole, and the budget is asked after it."""
+        """Ignore the time budget inside, where the complete result is needed; the budget is checked afterwards."""
         end, self.end = self.end, None
         try:
             yield
@@ -193,7 +193,7 @@ class Context:
 
     @contextmanager
     def sharing(self, parts: int) -> Iterator[None]:
-        """Work inside has the time left over `parts`: the first of so many pieces of work alike."""
+        """Limit the work inside to the remaining time divided by `parts`: it is the first of as many similar parts."""
         end = self.end
         if end is not None:
             now = time.monotonic()
@@ -205,19 +205,19 @@ class Context:
 
     @property
     def owner(self) -> EstimatorLike:
-        """The estimator that the user called, which may hold that of this context."""
+        """The estimator that the user called, which may contain that of this context."""
         above = None if self.above is None else self.above.owner
         return self.estimator if above is None else above
 
     @property
     def called_off(self) -> bool:
-        """Whether the context around this one asks to end; its owner reports it."""
+        """Whether the enclosing context asks to stop; its owner reports it."""
         return self.above is not None and self.above() is not None
 
     def gather(self, pool: Any, work: Callable[..., Any], tasks: list[tuple[Any, ...]]) -> list[Any]:
-        """The results of work on threads of a pool, which Ctrl-C asks to end; another exception ends it all.
+        """The results of work on threads of a pool; Ctrl-C asks it to stop, any other exception ends it all.
 
-        So it reaches this thread and not the middle of the work, also while tasks are still handed out.
+        Ctrl-C thus reaches this thread and not the middle of the work, even while tasks are still being submitted.
         """
         futures: list[Future[Any]] = []
         try:
@@ -238,15 +238,15 @@ class Context:
         """The result of `work` on a thread of the pool."""
         return self.gather(pool, work, [()])[0]
 
-    # ---- who watches
+    # ---- callbacks
 
     def fits(self, estimator: EstimatorLike) -> bool:
-        """Whether this is the work of a fit of that object, or part of it, and not that of a callback."""
+        """Whether this is the work of a fit of this object, or part of it, and not of a callback."""
         return self.estimator is estimator or (self.above is not None and self.above.fits(estimator))
 
     @contextmanager
     def _calling(self) -> Iterator[None]:
-        """Callbacks are called inside, one at a time, as they are written for one thread; their work is their own."""
+        """Callbacks are called inside: one at a time, as they are not thread-safe, and outside this context."""
         with self.lock:
             token = _current.set(None)
             try:
@@ -255,7 +255,7 @@ class Context:
                 _current.reset(token)
 
     def begin(self, tasks: int | None = 0, **data: Any) -> None:
-        """Tell the callbacks that a fit of so many tasks begins (None: unknown)."""
+        """Tell the callbacks that a fit begins, with the number of tasks (None: unknown)."""
         if self.callbacks is None and getattr(self.estimator, "_skl_callbacks", None):
             self.callbacks, self.data = (
                 self.estimator._init_callback_context(max_subtasks=tasks, sequential_subtasks=False),
@@ -265,7 +265,7 @@ class Context:
                 self.callbacks.call_on_fit_task_begin(estimator=self.estimator, **data)
 
     def monitor(self, task: str) -> Monitor:
-        """What a solver calls every round of the task, which may be done in several runs."""
+        """The function that a solver calls every round of a task, which may take several runs."""
         if self.callbacks is not None and task not in self.tasks:
             with self._calling():
                 self.tasks[task] = self.callbacks.subcontext(task_name=task, task_id=task, max_subtasks=None)
@@ -289,7 +289,7 @@ class Context:
             self.stopped |= step.call_on_fit_task_end(estimator=self.estimator)
 
     def done(self, task: str, state: dict[str, Any]) -> None:
-        """The task has ended in this state."""
+        """Record that the task has ended in this state."""
         if self.checkpoint is not None:
             self.checkpoint.put(task, state, done=True)
         if task in self.tasks:
@@ -297,7 +297,7 @@ class Context:
                 self.stopped |= self.tasks[task].call_on_fit_task_end(estimator=self.estimator)
 
     def close(self) -> None:
-        """All tasks have ended."""
+        """Record that all tasks have ended."""
         if self.checkpoint is not None:
             self.checkpoint.write()
         if self.callbacks is not None:
@@ -306,7 +306,7 @@ class Context:
 
 
 def limited(function: F) -> F:
-    """A public function with a parameter `time_budget`, in a context of its own."""
+    """Run a public function that has a parameter `time_budget` in its own context."""
 
     @wraps(function)
     def within(*args: Any, **options: Any) -> Any:
@@ -322,7 +322,7 @@ def limited(function: F) -> F:
 
 
 def kept(fit: F) -> F:
-    """The fit of an object that has no copy of itself: an exception, of a callback too, leaves an earlier fit there."""
+    """Wrap a fit that works in place: an exception, also in a callback, restores the earlier fit."""
 
     @wraps(fit)
     def restoring(self: Any, *args: Any, **options: Any) -> Any:
@@ -337,7 +337,7 @@ def kept(fit: F) -> F:
 
 
 def warn_early(owner: object, finding: str, status: Status, otherwise: str = "") -> None:
-    """Warn that an estimator or a test has less than it was asked for, why, and what helps."""
+    """Warn that an estimator or a test did less than asked, with the reason and the remedy."""
     who = "" if owner is None else f"{where(owner)}: "
     warn(f"{who}{finding}: {status}. {status.remedy(otherwise)}", ConvergenceWarning)
 
@@ -346,12 +346,12 @@ _current: ContextVar[Context | None] = ContextVar("context", default=None)
 
 
 def current() -> Context:
-    """The context of this thread; one without limits where there is none."""
+    """The context of this thread, or one without limits if there is none."""
     return _current.get() or Context()
 
 
 def is_fit_of(estimator: EstimatorLike) -> bool:
-    """Whether the context of this thread is that of a fit of this object."""
+    """Whether the context of this thread belongs to a fit of this object."""
     context = _current.get()
     return context is not None and context.estimator is estimator
 
@@ -359,7 +359,7 @@ def is_fit_of(estimator: EstimatorLike) -> bool:
 def _result(future: Future[Any]) -> Any:
     while True:
         try:
-            return future.result(timeout=0.1)  # a wait without end would not notice Ctrl-C on every system
+            return future.result(timeout=0.1)  # an unlimited wait would not notice Ctrl-C on every system
         except TimeoutError:
             if future.done():
                 raise

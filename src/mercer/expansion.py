@@ -1,4 +1,4 @@
-r"""Mercer's expansion k(x, y) = Σ λⱼ ψⱼ(x) ψⱼ(y), numerically on a sample and in closed form.
+r"""Mercer's expansion k(x, y) = Σ λⱼ ψⱼ(x) ψⱼ(y), numerically from a sample or in closed form.
 
 The λⱼ and ψⱼ are the eigenvalues and eigenfunctions of the integral operator of k and a measure μ,
 
@@ -37,7 +37,7 @@ __all__ = ["MercerExpansion", "mercer_expansion"]
 
 
 class MercerExpansion:
-    r"""The leading terms of a kernel's Mercer expansion; made by `mercer_expansion`.
+    r"""The leading terms of a kernel's Mercer expansion, as returned by `mercer_expansion`.
 
     .. math:: k(x, y) = \sum_j \lambda_j \psi_j(x) \psi_j(y)
 
@@ -48,7 +48,7 @@ class MercerExpansion:
     eigenvalues : array of shape (n,)
         λ, largest first.
     trace : float
-        ∫ k(x, x) dμ(x) = Σ λⱼ over all j.
+        ∫ k(x, x) dμ(x) = Σ λⱼ, over all j.
     """
 
     def __init__(self, source: Kernel, eigenvalues: Any, functions: Callable[[Any], Any], trace: float):
@@ -60,7 +60,7 @@ class MercerExpansion:
 
     @property
     def trace_error(self) -> float:
-        """What the truncation leaves: ∫ k(x, x) dμ − Σ λⱼ, the sum of the other eigenvalues."""
+        """The truncation error ∫ k(x, x) dμ − Σ λⱼ, which is the sum of the omitted eigenvalues."""
         return max(0.0, self.trace - float(np.sum(host(self.eigenvalues), dtype=np.float64)))
 
     def eigenfunctions(self, X: Data) -> Any:
@@ -73,16 +73,16 @@ class MercerExpansion:
         return values * namespace(values).sqrt(like(self.eigenvalues, values))
 
     def coefficients(self, f: Function) -> Any:
-        """cⱼ = ∫ f ψⱼ dμ of a function in the kernel's space, exactly; Σ cⱼ²/λⱼ is ‖f‖² up to truncation.
+        """The exact cⱼ = ∫ f ψⱼ dμ of a function in the kernel's space; Σ cⱼ²/λⱼ is ‖f‖² up to truncation.
 
-        For f = Σ aᵢ k(·, xᵢ) the eigen-equation gives cⱼ = λⱼ Σ aᵢ ψⱼ(xᵢ). One column for each output of f.
+        For f = Σ aᵢ k(·, xᵢ) the eigen-equation gives cⱼ = λⱼ Σ aᵢ ψⱼ(xᵢ). One column per output of f.
         """
         if f.kernel != self.source:
             raise ValueError(
-                f"coefficients: f is in the space of {f.kernel}, but the expansion is that of {self.source}."
+                f"coefficients: f is in the space of {f.kernel}, but this is the expansion of {self.source}."
             )
         if f.basis is not None:
-            raise ValueError("coefficients: f has an unpenalised part, which does not lie in the kernel's space.")
+            raise ValueError("coefficients: f has an unpenalised part, which is not in the kernel's space.")
         values = self.eigenfunctions(f.points)
         sums = namespace(values).matrix_transpose(values) @ f.coefficients
         eigenvalues = like(self.eigenvalues, values)
@@ -99,7 +99,7 @@ class MercerExpansion:
 
 @speaking
 def mercer_expansion(kernel: KernelLike, measure: Any, n: int = 10, *, weights: Array = None) -> MercerExpansion:
-    r"""The n largest eigenvalues of a kernel's integral operator, with their eigenfunctions.
+    r"""The n largest eigenvalues of a kernel's integral operator and their eigenfunctions.
 
     .. math:: \int k(x, y)\, \psi_j(y)\, d\mu(y) = \lambda_j \psi_j(x)
 
@@ -109,14 +109,14 @@ def mercer_expansion(kernel: KernelLike, measure: Any, n: int = 10, *, weights: 
         Must be positive definite.
     measure : GaussianMeasure, UniformMeasure, or a collection
         μ. A measure is expanded in closed form, which exists for `Gaussian` under `GaussianMeasure` (all lengthscales
-        and covariances) and for `Brownian` under `UniformMeasure` with lower corner 0. A sample x₁, …, x_m stands for
-        μ = Σ wᵢ δ(xᵢ), of whatever kind the x are; that is Nyström's method. ``measure.quadrature(n)`` gives nodes and
-        weights with which it is accurate for any smooth kernel under that measure.
+        and covariances) and for `Brownian` under `UniformMeasure` with lower corner 0. A sample x₁, …, x_m, of any
+        kind, stands for μ = Σ wᵢ δ(xᵢ); this is Nyström's method. It is accurate for any smooth kernel under a measure
+        if the sample is the nodes, with their weights, of ``measure.quadrature(n)``.
     n : int >= 1
-        How many terms at most; a kernel of finite rank, or a sample whose other eigenvalues vanish to rounding, has
-        fewer.
+        The maximum number of terms. There are fewer for a kernel of finite rank, or if the other eigenvalues on a
+        sample vanish up to rounding.
     weights : array of shape (m,), > 0, optional
-        w of a sample; 1/m each by default.
+        w, for a sample; by default 1/m each.
 
     Returns
     -------
@@ -124,9 +124,9 @@ def mercer_expansion(kernel: KernelLike, measure: Any, n: int = 10, *, weights: 
 
     Notes
     -----
-    On a sample, √W K √W = UΛUᵀ gives λ and ψⱼ(x) = λⱼ⁻¹ Σᵢ √wᵢ uᵢⱼ k(x, xᵢ). In closed form,
-    products of the one-dimensional solutions are taken in coordinates that make the kernel's metric and the covariance
-    diagonal together.
+    On a sample, √W K √W = UΛUᵀ gives λ and ψⱼ(x) = λⱼ⁻¹ Σᵢ √wᵢ uᵢⱼ k(x, xᵢ). The closed forms
+    are products of one-dimensional solutions, in coordinates that diagonalise both the kernel's metric and the
+    covariance.
 
     References
     ----------
@@ -149,12 +149,12 @@ def mercer_expansion(kernel: KernelLike, measure: Any, n: int = 10, *, weights: 
     if not isinstance(measure, Measure):
         return _nystrom(kernel, measure, n, weights)
     if weights is not None:
-        raise ValueError("mercer_expansion: weights belong to a sample; a measure has none.")
+        raise ValueError("mercer_expansion: weights apply to a sample, not to a measure; omit them.")
     closed_form = CLOSED_FORMS.get((type(kernel), type(measure)))
     if closed_form is None:
         known = ", ".join(f"{k.__name__} under {m.__name__}" for k, m in CLOSED_FORMS)
         raise ValueError(
-            f"mercer_expansion: {where(kernel)} under {where(measure)} has no closed form here; known are {known}. "
+            f"mercer_expansion: {where(kernel)} under {where(measure)} has no known closed form; available: {known}. "
             "For a numerical one: X, w = measure.quadrature(50); mercer_expansion(kernel, X, n, weights=w)."
         )
     kernel.validate()
@@ -190,7 +190,7 @@ def _nystrom(kernel: Kernel, X: Data, n: int, weights: Array) -> MercerExpansion
 
 
 class _Values:
-    """Compared by value, so that the kernels made of it are."""
+    """Compared by value, so that kernels that contain it are too."""
 
     def __eq__(self, other: object) -> bool:
         mine, theirs = vars(self), vars(other) if type(self) is type(other) else {}
@@ -221,7 +221,7 @@ class _Products(_Values):
     def __call__(self, X: Data) -> Any:
         X, _ = self.kernel.check_arguments(X)
         if X.shape[1] != len(self.origin):
-            raise ValueError(f"eigenfunctions: X has {X.shape[1]} columns, the measure {len(self.origin)} coordinates.")
+            raise ValueError(f"eigenfunctions: X has {X.shape[1]} columns, but the measure has {len(self.origin)}.")
         xp = namespace(X)
         T = (X - like(self.origin, X)) @ like(self.A, X)
         values = xp.ones_like(T[:, :1])
@@ -234,9 +234,9 @@ class _Products(_Values):
 def _product_expansion(
     kernel: Kernel, origin: np.ndarray, A: np.ndarray, modes: list[Any], n: int, trace: float
 ) -> MercerExpansion:
-    """The n largest products of one eigenvalue of each coordinate's decreasing sequence.
+    """The n largest products of one eigenvalue from each coordinate's decreasing sequence.
 
-    Best first: a multi-index is reached only from itself with its last non-zero entry lowered, so each is seen once.
+    Best-first search: a multi-index is reached only by raising its last non-zero entry, so each is visited once.
     """
     d = len(modes)
 
@@ -258,7 +258,7 @@ def _product_expansion(
 class _HermiteModes(_Values):
     """ψ_j(t) = (c/a)^{1/4} exp(−(c − a)t²) h_j(√(2c) t) under N(0, 1), h_j = H_j/√(2ʲj!), for exp(−ω(t − t′)²/2).
 
-    a = 1/4, b = ω/2, c = √(a² + 2ab), and λ_j = √(2a/A) (b/A)ʲ with A = a + b + c. The exponential is put into h₀ and
+    a = 1/4, b = ω/2, c = √(a² + 2ab), and λ_j = √(2a/A) (b/A)ʲ with A = a + b + c. h₀ includes the exponential, and
     the recurrence is that of the normalised polynomials, so nothing overflows.
     """
 
@@ -274,7 +274,7 @@ class _HermiteModes(_Values):
     def __call__(self, t: Array, count: int) -> Any:
         xp = namespace(t)
         u = (2 * self.c) ** 0.5 * t
-        # c − a = 2ab/(c + a), without the cancellation
+        # c − a = 2ab/(c + a) avoids cancellation
         h = [(self.c / self.a) ** 0.25 * xp.exp(-(2 * self.a * self.b / (self.c + self.a)) * t * t)]
         for j in range(count - 1):
             before = h[j - 1] * (j / (j + 1)) ** 0.5 if j else xp.zeros_like(t)
@@ -288,7 +288,7 @@ def _gaussian(kernel: Gaussian, measure: GaussianMeasure, n: int) -> MercerExpan
     d = len(m)
     L = host(kernel.lengthscale).astype(np.float64)
     if L.ndim and L.shape[0] != d:
-        raise ValueError(f"mercer_expansion: lengthscale has {L.shape[0]} entries, but the measure {d} coordinates.")
+        raise ValueError(f"mercer_expansion: lengthscale has {L.shape[0]} entries, but the measure has dimension {d}.")
     B = np.linalg.solve(L, S) if L.ndim == 2 else S / np.broadcast_to(L, (d,))[:, None]
     omega, U = np.linalg.eigh(B.T @ B)
     modes = [_HermiteModes(float(w)) for w in omega]
@@ -311,7 +311,7 @@ class _SineModes(_Values):
 def _brownian(kernel: Brownian, measure: UniformMeasure, n: int) -> MercerExpansion:
     lower, upper = measure.corners()
     if np.any(lower != 0):
-        raise ValueError(f"mercer_expansion: Brownian has a closed form on boxes from 0, not under {measure}.")
+        raise ValueError(f"mercer_expansion: Brownian has a closed form only for lower = 0, not under {measure}.")
     modes = [_SineModes(float(b)) for b in upper]
     return _product_expansion(kernel, lower, np.diag(1 / upper), modes, n, trace=float(np.prod(upper / 2)))
 

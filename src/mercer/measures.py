@@ -1,4 +1,4 @@
-"""Probability measures with respect to which a kernel has a Mercer expansion in closed form."""
+"""Probability measures under which some kernels have a Mercer expansion in closed form."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Measure:
         raise NotImplementedError
 
     def quadrature(self, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Gauss's rule with n nodes a coordinate: nodes (nᵈ, d) and weights with sum 1.
+        """Gauss quadrature with n nodes per coordinate: nodes of shape (nᵈ, d), and weights that sum to 1.
 
         ∫ p dμ = Σ wᵢ p(xᵢ) for polynomials p of degree < 2n in each coordinate.
         """
@@ -44,7 +44,7 @@ class GaussianMeasure(Measure):
     mean : float or array of shape (d,)
         m.
     std : float > 0, array of shape (d,), or array of shape (d, d)
-        The standard deviation, one per coordinate, or an invertible matrix S with covariance SSᵀ.
+        The standard deviation, one per coordinate, or an invertible matrix S, for which the covariance is SSᵀ.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class GaussianMeasure(Measure):
 
 
 class UniformMeasure(Measure):
-    """The uniform distribution on an interval, or on a box.
+    """The uniform distribution on an interval or a box.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class UniformMeasure(Measure):
         self.lower, self.upper = lower, upper
         a, b = self.corners()
         if not (np.all(np.isfinite(a)) and np.all(np.isfinite(b)) and np.all(a < b)):
-            raise ValueError(f"UniformMeasure: lower = {lower!r} must be below upper = {upper!r}, both finite.")
+            raise ValueError(f"UniformMeasure: lower = {lower!r} must be less than upper = {upper!r}, both finite.")
 
     @property
     def dimension(self) -> int:
@@ -121,7 +121,7 @@ def _common_shape(owner: object, **shapes: tuple[int, ...]) -> tuple[int]:
     known = {shape for shape in shapes.values() if shape}
     if len(known) > 1 or any(len(shape) != 1 for shape in known):
         listed = " and ".join(f"{name} of shape {shape}" for name, shape in shapes.items())
-        raise ValueError(f"{where(owner)}: {listed} do not agree; give numbers or one entry per coordinate.")
+        raise ValueError(f"{where(owner)}: {listed} do not agree; pass numbers or one entry per coordinate.")
     return known.pop()[:1] if known else (1,)  # type: ignore[return-value]
 
 

@@ -25,10 +25,10 @@ from .types import Array, Data, Index
 
 __all__ = ["RKHS", "Function"]
 
-FEW = 1 << 12  # values of the kernel that are not worth a quick way
-FEW_ROWS = 4  # new points that are not, however many points the function has
-BATCH = 1 << 17  # values of the kernel for which the points are held in the form that it compares
-HELD = 1 << 24  # entries of points that are held in this way
+FEW = 1 << 12  # up to this many kernel values, the fast path is not worthwhile
+FEW_ROWS = 4  # nor up to this many new points, however many points the function has
+BATCH = 1 << 17  # up to this many kernel values, the points are cached in the form that the kernel compares
+HELD = 1 << 24  # maximum number of entries of points cached in this way
 
 
 class Function:
@@ -36,8 +36,8 @@ class Function:
 
     .. math:: f = \sum_i a_i\, k(\cdot, x_i) + \sum_b c_b\, h_b
 
-    Evaluate it, add, subtract and scale it, take inner products, norms, distances and derivatives. With a matrix of
-    coefficients it is vector valued: one function per column, and inner products and norms are taken column by column.
+    Functions can be evaluated, added, subtracted and scaled, with inner products, norms, distances and derivatives.
+    A matrix of coefficients gives a vector-valued f: one function per column, with inner products and norms by column.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Function:
     coefficients : array of shape (m,) or (m, t)
         a.
     basis : Polynomials or Functions, optional
-        The free functions h; they do not take part in inner products and norms.
+        The free functions h; inner products and norms ignore them.
     free : array of shape (p,) or (p, t), optional
         c.
 
@@ -73,7 +73,7 @@ class Function:
     ):
         self.kernel, self.points, self.coefficients = kernel, points, coefficients
         self.basis, self.free = basis, free
-        self._weights: Any = None  # Σ aᵢ φ(xᵢ) if that is the shorter way; False if it is not
+        self._weights: Any = None  # Σ aᵢ φ(xᵢ) if that is shorter, False if not
 
     # ---- evaluation
 
@@ -85,7 +85,7 @@ class Function:
         return self.values(X)
 
     def values(self, X: Data) -> Any:
-        """The same at points that are checked already."""
+        """The values f(x) at checked points."""
         self._check_width(X)
         with np.errstate(over="ignore", invalid="ignore"):
             values = self._kernel_part(X)
@@ -93,13 +93,13 @@ class Function:
         xp = namespace(values)
         if not bool(xp.all(xp.isfinite(values))):
             raise ValueError(
-                f"f(X): a value, or a kernel {self.kernel} of X and a point of f, is beyond the largest {values.dtype} "
-                "number; scale the data."
+                f"f(X): a value of f, or of its kernel {self.kernel} between X and the points of f, overflows in "
+                f"{values.dtype}; scale the data."
             )
         return values
 
     def quick(self, X: Data, n_jobs: int | None = None) -> Any:
-        """The values at checked points, of many on the host by `Evaluator.quick_product`: close pairs lose digits."""
+        """The values at checked points; many on the host use `Evaluator.quick_product`: close pairs lose digits."""
         self._check_width(X)
         points = compact(self.points) if is_sparse(X) else self.points
         plain = isinstance(points, np.ndarray) and (is_sparse(X) or isinstance(X, np.ndarray))
@@ -111,17 +111,17 @@ class Function:
         return values if self.basis is None else values + self._free_part(X)
 
     def _free_part(self, X: Data) -> Any:
-        """Σ c_b h_b at checked points; a constant as it is."""
+        """Σ c_b h_b at checked points; an intercept is not repeated."""
         if isinstance(self.basis, Polynomials) and self.basis.degree == 0:
             return self.free[0, ...]
         return self.basis(X) @ self.free  # type: ignore[misc]
 
     def _check_width(self, X: Data) -> None:
-        """Raise for vectors of another length than the points have: a forged file may hold such points."""
+        """Raise if X and the points differ in their number of columns, as points from a forged file may."""
         given: tuple[int, ...] = getattr(X, "shape", ())
         own: tuple[int, ...] = getattr(self.points, "shape", ())
         if len(given) == len(own) == 2 and given[1] != own[1]:
-            raise ValueError(f"f(X): X has {given[1]} features and the points of f have {own[1]}; they must agree.")
+            raise ValueError(f"f(X): X has {given[1]} features, but the points of f have {own[1]}; they must agree.")
 
     def _kernel_part(self, X: Data) -> Any:
         if not is_sparse(X) and self._short() is not False:
@@ -132,7 +132,7 @@ class Function:
 
     @cached_property
     def _at_points(self) -> Callable[[Any], Any]:
-        """X ↦ k(X, xᵢ), no part of the state."""
+        """X ↦ k(X, xᵢ); not part of the state."""
         return self.kernel.against(self.points)
 
     @cached_property
@@ -140,13 +140,13 @@ class Function:
         return self.kernel.log_against(self.points)
 
     def log_terms(self, X: Data) -> Any:
-        """log k(x, xᵢ) at checked points, as a matrix, of kernels that are densities."""
+        """The matrix of log k(x, xᵢ) at checked points, for kernels that are densities."""
         if self._holds_points(X):
             return self._log_at_points(X)
         return next(iter(self.kernel.log_dilated(X, self.points, [1.0])))
 
     def _holds_points(self, X: Data) -> bool:
-        """Whether values at X are so few that what they need of the points would be most of the work."""
+        """Whether values at X are so few that preparing the points would be most of the work."""
         plain = type(X) is np.ndarray and type(self.points) is np.ndarray
         return plain and len(X) * len(self) <= BATCH and self.points.size <= HELD and not self.kernel.whole
 
@@ -154,7 +154,7 @@ class Function:
         return {name: value for name, value in vars(self).items() if name not in ("_at_points", "_log_at_points")}
 
     def _short(self) -> Any:
-        """`weights` if they are fewer than the points (and no sparse data become dense), else False."""
+        """`weights` if there are fewer than points (and no sparse data become dense), else False."""
         if self._weights is None:
             few = "feature_map" in self.kernel.provides and not is_sparse(self.points)
             few = few and self.kernel.feature_count(self.points) < len(self)
@@ -188,20 +188,18 @@ class Function:
         _require_function(other, doing)
         if self.kernel != other.kernel:
             raise ValueError(
-                f"{doing}: the functions live in different spaces, of {self.kernel} and of {other.kernel}."
+                f"{doing}: the functions are in different spaces, those of {self.kernel} and {other.kernel}."
             )
         mine, theirs = (f.coefficients.shape[1:] for f in (self, other))
         if mine != theirs:
             words = [f"{s[0]} outputs" if s else "one output" for s in (mine, theirs)]
-            raise ValueError(f"{doing}: f has {words[0]} and g {words[1]}; take a component, f[0].")
+            raise ValueError(f"{doing}: f has {words[0]} and g {words[1]}; use one component, such as f[0].")
         if not self.kernel.domain.precomputed:
             self.kernel._check_together(self.points, other.points)
 
     def _require_values_between_points(self, doing: str) -> None:
         if self.kernel.domain.precomputed:
-            raise TypeError(
-                f"{doing}: the points of a precomputed kernel are known by number only; use FiniteDomain(K)."
-            )
+            raise TypeError(f"{doing}: the points of a precomputed kernel are only indices; use FiniteDomain(K).")
 
     def __add__(self, other: Any) -> Function:
         if not isinstance(other, Function):
@@ -238,14 +236,14 @@ class Function:
     def __getitem__(self, output: int) -> Function:
         """One component of a vector-valued function."""
         if self.coefficients.ndim == 1:
-            raise TypeError(f"f[{output!r}]: f has one output; f.restrict(index) takes some of its points.")
+            raise TypeError(f"f[{output!r}]: f has one output; to select points, use f.restrict(index).")
         free = None if self.free is None else self.free[:, output]
         return Function(self.kernel, self.points, self.coefficients[:, output], self.basis, free)
 
     # ---- the inner product
 
     def inner(self, other: Function) -> Any:
-        """⟨f, g⟩: a number, or one per output. Free parts do not count."""
+        """⟨f, g⟩: one number, or one per output. Free parts are ignored."""
         self._require_same_space(other, "⟨f, g⟩")
         self._require_values_between_points("⟨f, g⟩")
         if self._short() is not False and other._short() is not False:
@@ -257,7 +255,7 @@ class Function:
         return float(total) if total.ndim == 0 else total
 
     def norm(self) -> Any:
-        """‖f‖ = √⟨f, f⟩ of the kernel part, rounding below zero cut off."""
+        """‖f‖ = √⟨f, f⟩ of the kernel part, with negative rounding errors clipped at zero."""
         return _root(self.inner(self))
 
     def distance(self, other: Function) -> Any:
@@ -268,23 +266,23 @@ class Function:
     # ---- other representations
 
     def restrict(self, index: Index) -> Function:
-        """The part Σ_{i ∈ index} aᵢ k(·, xᵢ) (integers, a slice or a mask); the free part stays."""
+        """The part Σ_{i ∈ index} aᵢ k(·, xᵢ) (integers, a slice or a mask), with the free part."""
         chosen = np.atleast_1d(np.arange(len(self))[index if isinstance(index, slice) else host(index)])
         if len(chosen) == 0:
-            raise ValueError("restrict: index selects none of the points; 0 * f is the zero function.")
+            raise ValueError("restrict: index selects no points; for the zero function use 0 * f.")
         return self._on(chosen, take(self.coefficients, chosen))
 
     def _on(self, index: np.ndarray, coefficients: Array) -> Function:
-        """The same free part, and other coefficients on some of the points."""
+        """The function with new coefficients on some of the points and the same free part."""
         return Function(self.kernel, self.kernel.domain.take(self.points, index), coefficients, self.basis, self.free)
 
     def compress(self, rank: int) -> tuple[Function, Any]:
         """A reduced set: the best approximation g on `rank` of the points, chosen greedily, and ‖f − g‖.
 
-        Each step takes the point that lowers ‖f − g‖ most, r(x)²/P(x)², r the rest and P the power function of the
-        points so far (Newton basis; Müller, Schaback, *A Newton basis for kernel spaces*, 2009). Points that the ones
-        before them already span are never taken, so g may have fewer. Outputs share their points. Costs `rank` columns
-        of the kernel matrix and O(m·rank²).
+        Each step adds the point that lowers ‖f − g‖² most, by r(x)²/P(x)², with r the residual and P the power function
+        of the points so far (Newton basis; Müller, Schaback, *A Newton basis for kernel spaces*, 2009). Points in the
+        span of earlier ones are never added, so g may have fewer. Outputs share their points. The cost is `rank`
+        columns of the kernel matrix and O(m·rank²).
 
         Examples
         --------
@@ -300,7 +298,7 @@ class Function:
         rest = bind(self.kernel, self.points).product(A)
         power = self.kernel.evaluate_diag(self.points)
         floor = float(xp.max(power)) * 1e2 * eps(power)
-        basis = A[:, :0]  # the Newton basis at the points, one column a step
+        basis = A[:, :0]  # the Newton basis at the points, one column per step
         pivots: list[int] = []
         steps: list[Any] = []
         while len(pivots) < min(rank, len(self)):
@@ -334,7 +332,7 @@ class Function:
 
 def _require_function(f: Array, doing: str) -> None:
     if not isinstance(f, Function):
-        raise TypeError(f"{doing}: expected a Function, such as function_ of an estimator, not a {type(f).__name__}.")
+        raise TypeError(f"{doing}: expected a Function, such as an estimator's function_, not a {type(f).__name__}.")
 
 
 class RKHS:
@@ -343,7 +341,7 @@ class RKHS:
     Parameters
     ----------
     kernel : Kernel, name or expression
-        Must be positive definite; a user's own function of unknown definiteness is accepted.
+        Must be positive definite; a kernel whose definiteness is unknown is accepted.
 
     Examples
     --------
@@ -358,7 +356,7 @@ class RKHS:
     def __init__(self, kernel: KernelLike):
         self.kernel = as_kernel(kernel)
         if self.kernel.domain.precomputed:
-            raise TypeError(f"RKHS: the points of {self.kernel} are numbers only; use FiniteDomain(K), on 0, …, n − 1.")
+            raise TypeError(f"RKHS: the points of {self.kernel} are only indices; use FiniteDomain(K) on 0, …, n − 1.")
         self._require_definite(None)
 
     def _require_definite(self, dimension: int | None) -> None:
@@ -367,14 +365,14 @@ class RKHS:
             hint = " Use kernel.centered(X) or kernel.exp()." if claim.is_cpd and claim.order == 1 else ""
             place = "" if dimension is None else f" in dimension {dimension}"
             raise ValueError(
-                f"RKHS: {self.kernel} is {claim}{place}: it has no reproducing kernel Hilbert space.{hint}"
+                f"RKHS: {self.kernel} is {claim}{place}, so it has no reproducing kernel Hilbert space.{hint}"
                 f"{remedies(claim)}"
             )
 
     def _require(self, f: Function, doing: str) -> None:
         _require_function(f, f"RKHS.{doing}")
         if f.kernel != self.kernel:
-            raise ValueError(f"RKHS.{doing}: f lives in another space, that of {f.kernel}, not of {self.kernel}.")
+            raise ValueError(f"RKHS.{doing}: f is in the space of {f.kernel}, not of {self.kernel}.")
 
     def function(self, points: Data, coefficients: Array) -> Function:
         """Σ aᵢ k(·, xᵢ); a matrix of coefficients gives one function per column."""
@@ -384,14 +382,14 @@ class RKHS:
         foreign = is_array(coefficients) and not is_numpy(namespace(coefficients))
         if foreign and namespace(coefficients) is not namespace(sample):
             name = type(coefficients).__module__
-            raise TypeError(f"RKHS.function: the coefficients are a {name} array, but the points are not; convert one.")
+            raise TypeError(f"RKHS.function: coefficients is a {name} array, but points is not; convert one of them.")
         coefficients = like(coefficients, sample)
         n = self.kernel.domain.size(points)
         shape = tuple(coefficients.shape)
         if len(shape) not in (1, 2) or shape[0] != n:
             raise ValueError(f"RKHS.function: coefficients have shape {shape}; expected ({n},) or ({n}, t).")
         if not bool(namespace(coefficients).all(namespace(coefficients).isfinite(coefficients))):
-            raise ValueError("RKHS.function: coefficients contain NaN or infinity.")
+            raise ValueError("RKHS.function: coefficients contain NaN or infinity; pass finite numbers.")
         return Function(self.kernel, points, coefficients)
 
     def inner(self, f: Function, g: Function) -> Any:
@@ -400,7 +398,7 @@ class RKHS:
         return f.inner(g)
 
     def evaluation(self, x: Array) -> Function:
-        """k(·, x): the Riesz representer of f ↦ f(x). x is one point, or a collection of one."""
+        """k(·, x), the Riesz representer of f ↦ f(x). x is one point or a collection of one."""
         self.kernel.validate()
         problem: Exception | None = None
         for candidate in (x, x[None, ...] if is_array(x) else [x]):
@@ -415,7 +413,7 @@ class RKHS:
         raise ValueError(f"RKHS.evaluation: x is neither one point nor a collection of one{reason}") from problem
 
     def mean(self, X: Data, weights: Array = None) -> Function:
-        """The mean element Σ wᵢ k(·, xᵢ), with ⟨f, μ⟩ = Σ wᵢ f(xᵢ); equal weights 1/n by default."""
+        """The mean element μ = Σ wᵢ k(·, xᵢ), with ⟨f, μ⟩ = Σ wᵢ f(xᵢ); by default wᵢ = 1/n."""
         X, _ = self.kernel.check_arguments(X)
         n = self.kernel.domain.size(X)
         return self.function(X, np.full(n, 1.0 / n) if weights is None else weights)
@@ -429,10 +427,10 @@ class RKHS:
         return root * norm if isinstance(norm, float) else root[:, None] * norm[None, :]
 
     def project(self, f: Function, points: Data) -> Function:
-        """The component of f in the span of k(·, z), z in `points`: it has the same values there and a smaller norm.
+        """The projection of f onto the span of k(·, z), z in `points`: the same values there and no larger norm.
 
-        The rest is orthogonal to every k(·, z), so it vanishes at the points: whatever a loss sees of f at the points
-        is unchanged, and the norm falls. That is the representer theorem. The unpenalised part of f stays as it is.
+        The residual is orthogonal to every k(·, z), so it vanishes at the points: a loss at the points is unchanged,
+        and the norm does not increase. This is the representer theorem. The unpenalised part of f is unchanged.
         """
         self._require(f, "project")
         points, _ = self.kernel.check_arguments(points)
@@ -455,7 +453,7 @@ class RKHS:
 
 
 def _root(square: Any) -> Any:
-    """√max(s, 0) of a number or an array of numbers that are non-negative but for rounding."""
+    """√max(s, 0) of a number or an array, non-negative up to rounding."""
     if isinstance(square, float):
         return max(square, 0.0) ** 0.5
     xp = namespace(square)

@@ -1,11 +1,11 @@
-"""The types of signatures: arrays and collections, random numbers, files.
+"""Types for signatures: arrays and collections, random numbers, files.
 
-A collection goes through three states. `Data` is what a user has: an array of any library, a table, a list of strings
-or graphs. A domain checks it, and it becomes `Checked`: what kernels compute with. Bound to a kernel it is an
-`Evaluator` (`kernel.bind`).
+A collection has three states. `Data` is the user's input: an array of any library, a table, a list of strings or
+graphs. A domain checks it and returns `Checked`, with which kernels compute. Bound to a kernel it is an `Evaluator`
+(`kernel.bind`).
 
 Arrays may come from any library; to a type checker they have NumPy's attributes. `mercer.kernels.KernelLike`,
-`mercer.gram.GramLike` and `mercer.losses.LossLike` are what users may give for a kernel, a representation and a loss.
+`mercer.gram.GramLike` and `mercer.losses.LossLike` are the accepted forms of a kernel, a representation and a loss.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ Checked: TypeAlias = np.ndarray[Any, Any] | Any
 Index: TypeAlias = np.ndarray[Any, Any] | slice | Any
 Namespace: TypeAlias = ModuleType  # an array library
 DType: TypeAlias = np.dtype[Any] | Any
-EstimatorLike: TypeAlias = Any  # an object with the methods of scikit-learn
+EstimatorLike: TypeAlias = Any  # an object with scikit-learn's methods
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 ClassWeight: TypeAlias = Mapping[Any, float] | str | None
 FilePath: TypeAlias = str | PathLike[str]
 FreePart: TypeAlias = int | Any  # a degree, functions, or a basis
-Splitter: TypeAlias = int | Any  # a number of folds, splits, or a splitter of scikit-learn
+Splitter: TypeAlias = int | Any  # a number of folds, splits, or a scikit-learn splitter
 Axis: TypeAlias = "Axes | Any"
 
 
 class Evaluable(Protocol):
-    """What computing values needs of a kernel: `mercer.kernels.Kernel` documents each."""
+    """The part of a kernel's interface needed to compute values; see `mercer.kernels.Kernel`."""
 
     @property
     def domain(self) -> Any: ...
@@ -71,7 +71,7 @@ class Evaluable(Protocol):
 
 
 class EvaluableRadial(Evaluable, Protocol):
-    """What rows of a radial kernel need besides: `mercer.kernels.Radial` documents each."""
+    """The additional interface needed for rows of a radial kernel; see `mercer.kernels.Radial`."""
 
     gaussian: bool
 

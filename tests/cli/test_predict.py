@@ -132,7 +132,7 @@ def test_pipes_are_refused(fitted, mercer):
     assert "pipe is a pipe" in mercer("convert", "pipe", "new.csv").err
     np.save("X.npy", np.eye(3))
     done = mercer("convert", "X.npy", "new.csv", "--range", "pipe")
-    assert done.code == 1 and "pipe: is a folder, a pipe, a device or a broken link; give a file." in done.err
+    assert done.code == 1 and "pipe is a folder, a pipe, a device or a broken link; pass a file." in done.err
 
 
 def test_gaps_in_a_model_of_numbers_are_means(folder, mercer):

@@ -107,7 +107,7 @@ def test_what_is_refused(tmp_path) -> None:
         ("A", "1, 2, 3\n", r"TOY_A\.txt has 3 numbers per line"),
         ("A", "one, two\n", r"TOY_A\.txt is not a table of numbers: could not convert"),
         ("A", "1, 2\n2\n", r"TOY_A\.txt is not a table of numbers: "),
-        ("graph_indicator", "", "do not belong together"),
+        ("graph_indicator", "", "do not match: their numbers of lines differ"),
         (
             "graph_indicator",
             "0\n1\n1\n2\n2\n3\n",

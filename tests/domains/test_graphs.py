@@ -75,7 +75,7 @@ def test_networkx_attributes_that_do_not_exist() -> None:
             Graph.from_networkx(G, attributes=names)
     assert Graph.from_networkx(G, attributes="z").attributes is None
     G.nodes[0]["attributes"], G.nodes[1]["attributes"] = [1.0], [1.0, 2.0]
-    with pytest.raises(ValueError, match="attributes must be numbers, as many for each node"):
+    with pytest.raises(ValueError, match="attributes must be numbers, equally many for each node"):
         Graph.from_networkx(G)
 
 
@@ -145,7 +145,7 @@ def test_edges_once() -> None:
 
 def test_frozen() -> None:
     g = Graph(2, [(0, 1)])
-    with pytest.raises(AttributeError, match="Graph is frozen"):
+    with pytest.raises(AttributeError, match="Graph is immutable"):
         g.n = 3
     with pytest.raises(ValueError, match="read-only"):
         g.indices[0] = 0
@@ -170,8 +170,8 @@ def test_relabelled() -> None:
     ("arguments", "message"),
     [
         ((0, []), "n = 0 must be >= 1"),
-        ((2, [(0, 2)]), "edges name the nodes 0 … 2 of 2"),
-        ((2, [(-1, 0)]), "edges name the nodes -1"),
+        ((2, [(0, 2)]), "edges name nodes 0 … 2; give nodes in 0 … 1"),
+        ((2, [(-1, 0)]), "edges name nodes -1"),
         ((2, [(0, 1)], "C"), "labels has 1 entries, expected 2"),
         ((2, [(0, 1)], None, "xy"), "edge_labels has 2 entries, expected 1"),
         ((2, [(0, 1)], None, None, None, [1.0, 2.0]), "weights has 2 entries, expected 1"),
@@ -211,13 +211,13 @@ def test_collections() -> None:
     assert checked[0] == checked[1] == Graph(3, [(0, 1), (1, 2)])
     assert checked[2].labels == ("C", "C", "O")
     for X, message in [
-        (["C"], r"test: X\[0\] is no graph"),
-        ([np.ones((2, 3))], r"test: X\[0\] is no graph .*adjacency has shape \(2, 3\)"),
-        ([G, nx.MultiGraph([(0, 1)])], r"test: X\[1\] is no graph"),
-        ([1, 2], r"test: X\[0\] is no graph .*adjacency has shape \(\)"),
-        ([A.astype(str)], r"test: X\[0\] is no graph .*adjacency holds"),
-        ([1j * A], r"test: X\[0\] is no graph .*adjacency holds complex"),
-        ([np.ma.masked_equal(A, 1)], r"test: X\[0\] is no graph .*masked"),
+        (["C"], r"test: X\[0\] is not a graph"),
+        ([np.ones((2, 3))], r"test: X\[0\] is not a graph .*adjacency has shape \(2, 3\)"),
+        ([G, nx.MultiGraph([(0, 1)])], r"test: X\[1\] is not a graph"),
+        ([1, 2], r"test: X\[0\] is not a graph .*adjacency has shape \(\)"),
+        ([A.astype(str)], r"test: X\[0\] is not a graph .*adjacency holds"),
+        ([1j * A], r"test: X\[0\] is not a graph .*adjacency holds complex"),
+        ([np.ma.masked_equal(A, 1)], r"test: X\[0\] is not a graph .*masked"),
         (G, "test: X is one graph; give a list"),
         (csr_matrix(A), "test: X is one graph; give a list"),
         ([], "test: X is empty"),

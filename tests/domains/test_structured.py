@@ -21,8 +21,8 @@ def test_a_column_of_strings():
     [
         ("abc", "X is a str; give a sequence with one string per sample"),
         ([], "X is empty"),
-        (["a", None], r"X\[1\] is None, expected a string; fill in what is missing"),
-        (["a", float("nan")], r"X\[1\] is nan, expected a string; fill in what is missing"),
+        (["a", None], r"X\[1\] is None, expected a string; fill in missing values"),
+        (["a", float("nan")], r"X\[1\] is nan, expected a string; fill in missing values"),
         ([b"a"], r"X\[0\] is bytes, expected a string; convert"),
         ([3.5], r"X\[0\] is 3.5, expected a string; convert"),
         (7, "X is a int"),
@@ -83,7 +83,7 @@ def test_a_table_is_no_sequence(domain):
 
 def test_a_column_with_gaps_or_more_than_one():
     pd = pytest.importorskip("pandas")
-    with pytest.raises(TypeError, match=r"X\[1\] is <NA>, expected a string; fill in what is missing"):
+    with pytest.raises(TypeError, match=r"X\[1\] is <NA>, expected a string; fill in missing values"):
         Strings().check(pd.Series(["a", None], dtype="string"), "test")
     with pytest.raises(TypeError, match=r"X\[0\] is \['a'\], expected a string; give one column"):
         Strings().check(np.array([["a"], ["b"]]), "test")

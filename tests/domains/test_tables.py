@@ -64,7 +64,7 @@ def test_pandas():
     assert column(pd.Series([True, None], dtype="boolean")).tolist() == [True, None]
     np.testing.assert_array_equal(column(pd.Series([1, None], dtype="Int64")), [1.0, NAN])
     twice = pd.DataFrame([[1, 2, 3]], columns=["a", "b", "a"])
-    with pytest.raises(ValueError, match="test: X has several columns 'a'; rename them"):
+    with pytest.raises(ValueError, match="test: X has several columns named 'a'; rename them"):
         Tables().check(twice, "test")
 
 

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 
-from mercer.evaluation import Evaluator, _base, backend, bind
+from mercer import SVC, SVR, KernelMachine, KernelPCA, KernelRidge
+from mercer.evaluation import Evaluator, HostEvaluator, _base, _host, backend, bind
 from mercer.gram import Lazy
 from mercer.kernels import Gaussian, Linear
 from mercer.kernels.finite import Callable
@@ -17,8 +19,8 @@ V = rng.normal(size=(53, 3))
 @pytest.fixture
 def small(monkeypatch):
     """Tiles of 8 rows from 100 entries on."""
-    monkeypatch.setattr(_base, "SMALL", 100)
-    monkeypatch.setattr(_base, "TILE", 8)
+    monkeypatch.setattr(_host, "SMALL", 100)
+    monkeypatch.setattr(_host, "TILE", 8)
 
 
 KERNELS = [Gaussian(2.0), Linear(), Gaussian() + 2 * Linear() ** 2, Gaussian().on([0, 3]).normalized()]
@@ -108,5 +110,56 @@ def test_a_backend_serves_what_it_suits(monkeypatch):
 
     rng = np.random.default_rng(0)
     X, V = rng.normal(size=(9, 3)), rng.normal(size=(9, 2))
-    assert type(bind(Linear(), X)) is Shared and type(bind(Gaussian(), X)) is Evaluator
+    assert type(bind(Linear(), X)) is Shared and type(bind(Gaussian(), X)) is HostEvaluator
     assert np.allclose(Lazy().build(Linear(), X) @ V, X @ X.T @ V)
+
+
+@pytest.mark.parametrize("by_rows", [False, True])
+def test_a_backend_reaches_every_consumer(monkeypatch, by_rows):
+    """Values three times as large are those of three times the kernel, whatever asks for them."""
+    monkeypatch.setattr(_base, "BACKENDS", list(_base.BACKENDS))
+    if by_rows:
+        monkeypatch.setattr("mercer.methods._svm.HELD", 0)
+        monkeypatch.setattr("mercer.methods._svm.SMALL", 0)
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(260, 4))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=260) > 0, 1, -1)
+    kernel = Gaussian(2.0) + 0.5 * Linear()
+    machines = [SVC(), SVC(gram="dense"), SVC(tol=1e-5), SVR(epsilon=0.5)]
+    others = [
+        KernelRidge(),
+        KernelRidge(gram="lazy"),
+        KernelMachine("hinge", alpha=1.0),
+        KernelMachine("logistic", alpha=1.0),
+        KernelPCA(n_components=2),
+        KernelPCA(n_components=2, gram="packed"),
+    ]
+
+    def fitted(model, kernel):
+        model = clone(model).set_params(kernel=kernel).fit(X, y)
+        if hasattr(model, "eigenvalues_"):
+            return model.eigenvalues_
+        return model.function_(X) - np.mean(model.function_(X))
+
+    models = machines if by_rows else machines + others
+    expected = [fitted(model, 3.0 * kernel) for model in models]
+    sizes = [fitted(model, kernel).std() for model in models]
+
+    @backend
+    class Tripled(Evaluator):
+        @classmethod
+        def suits(cls, given, X):
+            return type(given) is type(kernel)
+
+        def block(self, rows, columns):
+            return 3 * super().block(rows, columns)
+
+        def diagonal(self):
+            return 3 * super().diagonal()
+
+    for model, right, size in zip(models, expected, sizes, strict=True):
+        found = fitted(model, kernel)
+        if not hasattr(model, "n_components"):
+            found = found * 3  # function_ evaluates the kernel itself
+        assert abs(right.std() - size) > 0.02 * size, model
+        np.testing.assert_allclose(found, right, rtol=0.02, atol=0.02 * right.std(), err_msg=str(model))

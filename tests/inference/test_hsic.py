@@ -252,8 +252,8 @@ def test_aggregation_has_power_where_the_median_lengthscale_has_none():
     [
         ({"statistic": "block"}, "statistic = 'block' is unknown"),
         ({"null": "normal"}, "null = 'normal' is unknown"),
-        ({"null": "gamma"}, "null = 'gamma' is for one kernel"),
-        ({"null": "gamma", "kernel": "power", "kernel_y": ["power"]}, "for one kernel"),
+        ({"null": "gamma"}, "null = 'gamma' requires one kernel"),
+        ({"null": "gamma", "kernel": "power", "kernel_y": ["power"]}, "requires one kernel per side"),
         ({"n_draws": 2.5}, "n_draws = 2.5 must be an integer"),
         ({"kernel": Sigmoid()}, "is INDEFINITE"),
     ],

@@ -289,7 +289,7 @@ def test_aggregation_has_power_where_a_single_lengthscale_has_none():
     [
         ({"statistic": "v"}, "statistic = 'v' is unknown"),
         ({"null": "normal", "kernel": "power"}, "null = 'normal' is unknown"),
-        ({"null": "gamma"}, "null = 'gamma' is for one kernel"),
+        ({"null": "gamma"}, "null = 'gamma' requires one kernel"),
         ({"n_draws": 0}, "n_draws = 0 must be >= 1"),
         ({"kernel": []}, "empty list"),
         ({"kernel": Sigmoid()}, "is INDEFINITE"),

@@ -486,7 +486,7 @@ def test_a_failed_write_leaves_the_old_file(path, monkeypatch):
 
 
 def test_missing_places(tmp_path):
-    with pytest.raises(FileNotFoundError, match="its folder does not exist; make it first"):
+    with pytest.raises(FileNotFoundError, match="its folder does not exist; create it first"):
         save(1, tmp_path / "none" / "m.mercer")
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "m.mercer")
@@ -499,7 +499,7 @@ def test_missing_places(tmp_path):
 def test_what_no_file_replaces(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for place in (tmp_path, tmp_path / "pipe"):
-        with pytest.raises(OSError, match="is a folder or a device, which no file can replace"):
+        with pytest.raises(OSError, match="is a folder or a device, which a file cannot replace"):
             save(1, place)
     assert os.listdir(tmp_path) == ["pipe"]
 

@@ -401,7 +401,9 @@ def test_graphs_larger_than_any_file_are_refused_at_once(tmp_path, kernel):
     text = f"svm_type nu_svr\nkernel_type {kernel}\nnr_class 2\ntotal_sv 2\nrho 0\nSV\n1 1:1\n1 250000000:1\n"
     (tmp_path / "wide.model").write_text(text)
     model = load_model(tmp_path / "wide.model")
-    with pytest.raises(ValueError, match=r"to_onnx: a graph of this NuSVR needs a dense \(64, 250000000\) array.*fewer columns"):
+    with pytest.raises(
+        ValueError, match=r"to_onnx: a graph of this NuSVR needs a dense \(64, 250000000\) array.*fewer columns"
+    ):
         to_onnx(model)
 
 

@@ -52,7 +52,7 @@ def test_no_kernel_gives_nan_where_points_coincide(cls: type[Kernel]) -> None:
 @pytest.mark.parametrize("kernel", [Matern(0.8), Bessel(1.0), Matern(0.8) + ANOVA(1)], ids=str)
 def test_what_is_computed_on_the_host_says_so(kernel: Kernel) -> None:
     X = torch.ones((2, 2), requires_grad=True)
-    with pytest.raises(TypeError, match=r"computed on the host, where torch cannot follow; call it with X\.detach"):
+    with pytest.raises(TypeError, match=r"computed on the host, without torch's autograd; call it with X\.detach"):
         kernel(X)
     assert kernel(X.detach()).shape == (2, 2)
 

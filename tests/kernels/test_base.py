@@ -55,7 +55,7 @@ def holed(value):
         (
             "abc",
             TypeError,
-            "X = 'abc', expected numbers; give an array or data frame, a row for each sample",
+            "X = 'abc', expected numbers; give an array or data frame, one row per sample",
         ),
         ([["a", "b"]], TypeError, "X holds text such as 'a', expected numbers; encode it"),
         (np.array([["a", 1.0]], dtype=object), TypeError, "X holds text such as 'a', expected numbers"),

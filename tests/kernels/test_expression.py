@@ -209,7 +209,7 @@ def test_as_kernel():
     assert as_kernel(k) is k
     assert as_kernel("linear") == Linear()
     assert as_kernel(max) == Callable(max)
-    with pytest.raises(TypeError, match=r"kernel = Gaussian is a class; give an instance, Gaussian\(\)"):
+    with pytest.raises(TypeError, match=r"kernel = Gaussian is a class; pass an instance, Gaussian\(\)"):
         as_kernel(Gaussian)
     with pytest.raises(TypeError, match="kernel = 3 must be a Kernel, an expression"):
         as_kernel(3)

@@ -81,7 +81,7 @@ def test_a_corpus_is_a_value():
 def test_refusals():
     with pytest.raises(ValueError, match=r"TfIdf: corpus is None; call resolve\(documents\) first"):
         TfIdf()(DOCUMENTS)
-    with pytest.raises(TypeError, match=r"BagOfWords: X\[1\] is nan, expected a string; fill in what is missing"):
+    with pytest.raises(TypeError, match=r"BagOfWords: X\[1\] is nan, expected a string; fill in missing values"):
         BagOfWords()(["a", float("nan")])
     with pytest.raises(TypeError, match="X is a str; give a sequence with one string per sample"):
         BagOfWords()("a document")

@@ -273,7 +273,7 @@ class _Host(Squared):
         (_NarrowBox, "is not that of the domain"),
         (_WrongLink, "link of link_inverse"),
         (_FallingLink, "monotone"),
-        (_Silent, "box is not announced"),
+        (_Silent, "box is not in `provides`"),
         (_DoublePrecision, "float64"),
         (_UnknownTask, "task 'ranking'"),
         (_Infinite, "total is inf"),

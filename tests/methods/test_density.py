@@ -332,13 +332,13 @@ def test_bandwidth_of_other_metrics_by_cross_validation() -> None:
     ("options", "words"),
     [
         ({"metric": "hamming"}, "metric = 'hamming'"),
-        ({"metric": "manhattan", "metric_params": {"q": 1}}, "has no metric_params"),
+        ({"metric": "manhattan", "metric_params": {"q": 1}}, "does not take metric_params"),
         ({"metric": "minkowski", "metric_params": {"p": 0.5}}, "must be >= 1"),
         ({"metric": "minkowski", "metric_params": {"p": 3, "w": [1.0, -1.0]}}, "must be numbers > 0"),
         ({"metric": "minkowski", "metric_params": {"p": 3, "w": [1.0, 1.0, 1.0]}}, "are for 3 columns, and X has 2"),
         ({"metric": "seuclidean"}, "needs metric_params"),
         ({"metric": "mahalanobis", "metric_params": {"V": -np.eye(2)}}, "must be a positive definite matrix"),
-        ({"metric": "manhattan", "kernel": Laplace(norm=1)}, "needs a kernel of one distance"),
+        ({"metric": "manhattan", "kernel": Laplace(norm=1)}, "needs a kernel that is a function of the distance"),
         ({"metric": "manhattan", "kernel": Gaussian([1.0, 2.0])}, "several lengthscales"),
     ],
 )

@@ -247,7 +247,7 @@ def test_bad_input():
         KernelDimensionReduction(1).fit(X, np.ones(80))
     with pytest.raises(ValueError, match="y is constant"):
         KernelDimensionReduction(1).fit(X, ["only"] * 80)
-    with pytest.raises(ValueError, match="centring and scaling it helps"):
+    with pytest.raises(ValueError, match="in the latter case centre and scale y"):
         KernelDimensionReduction(1, kernel_y=Linear()).fit(X, y + 1e7)
     with pytest.raises(ValueError, match="requires y"):
         KernelDimensionReduction(1).fit(X, None)
@@ -261,5 +261,5 @@ def test_bad_input():
 def test_derivatives_that_tell_of_no_direction_are_refused(method, kernel):
     X = np.random.default_rng(0).normal(size=(30, 3))
     model = KernelDimensionReduction(1, method=method, kernel=kernel, random_state=0)
-    with pytest.raises(ValueError, match=r"KernelDimensionReduction: the squared derivatives .* give a lengthscale"):
+    with pytest.raises(ValueError, match=r"KernelDimensionReduction: the squared derivatives .* use a lengthscale"):
         model.fit(X, X[:, 0] ** 2)

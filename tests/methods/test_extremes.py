@@ -204,7 +204,7 @@ def test_errors_whose_squares_are_no_numbers_are_refused():
 
 def test_new_points_too_large_for_the_kernel_are_refused():
     model = KernelRidge(kernel="polynomial(degree=3)").fit(X, y)
-    with pytest.raises(ValueError, match="beyond the largest float64 number; scale the data"):
+    with pytest.raises(ValueError, match="overflows in float64; scale the data"):
         model.predict(1e154 * X)
     clusters = KernelKMeans(2, kernel="linear", random_state=0).fit(X)
     with pytest.raises(ValueError, match="KernelKMeans: the squared length of sample 0 is beyond"):

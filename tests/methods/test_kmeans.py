@@ -357,7 +357,7 @@ def test_unknown_kernel_that_turns_out_indefinite():
         ({"max_iter": 0}, "max_iter = 0 must be >= 1"),
         ({"tol": -1.0}, "tol = -1.0 must be >= 0"),
         ({"init": "best"}, "init = 'best' is unknown"),
-        ({"init": np.arange(30)}, r"labels 0 to 29; they must be in 0 … 2"),
+        ({"init": np.arange(30)}, r"labels 0 to 29; they must be 0 … 2"),
         ({"init": np.zeros((2, 2))}, r"init holds 2 points; give n_clusters = 3 points, or 30 integer labels"),
         ({"init": None}, "init must be one of 'k-means\\+\\+', 'random', an integer label .* got a NoneType"),
         ({"init": lambda X, k: X[:k]}, "init must be one of .* got a function"),

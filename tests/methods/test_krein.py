@@ -122,9 +122,9 @@ def test_a_sample_of_weight_zero_is_not_there() -> None:
 
 def test_without_a_stationary_point() -> None:
     values = np.linalg.eigvalsh(SIGMOID(X))
-    with pytest.raises(ValueError, match=r"KreinRidge: .* there is no stationary point; give another alpha"):
+    with pytest.raises(ValueError, match=r"KreinRidge: .* there is no stationary point; change alpha"):
         KreinRidge(SIGMOID, alpha=-values[2]).fit(X, Y)
-    with pytest.warns(IndefiniteKernelWarning, match="its direction outweighs all others"):
+    with pytest.warns(IndefiniteKernelWarning, match="its direction dominates the fit"):
         KreinRidge(SIGMOID, alpha=-values[2] * 1.002).fit(X, Y)
     with pytest.raises(ValueError, match="alpha = -1 must be >= 0"):
         KreinRidge(SIGMOID, alpha=-1).fit(X, Y)

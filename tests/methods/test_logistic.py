@@ -323,12 +323,12 @@ def test_import_vectors_of_data_far_from_zero() -> None:
     near = KernelLogisticRegression(Linear()).fit(X, TWO).decision_function(X)
     far = ImportVectorMachine(Linear(), epsilon=1e-9).fit(X + 2.0**12, TWO)
     np.testing.assert_allclose(far.decision_function(X + 2.0**12), near, rtol=1e-5, atol=1e-5)
-    with pytest.warns(ConvergenceWarning, match="ImportVectorMachine: .*floating-point precision does not suffice"):
+    with pytest.warns(ConvergenceWarning, match="ImportVectorMachine: .*floating-point precision is insufficient"):
         ImportVectorMachine(Linear()).fit(X + 2.0**27, TWO)
 
 
 def test_import_errors() -> None:
-    with pytest.raises(ValueError, match=r"power is strictly CPD\(1\), and has no function for a single point"):
+    with pytest.raises(ValueError, match=r"power is strictly CPD\(1\) and defines no function for a single point"):
         ImportVectorMachine(Power(1.0)).fit(SMALL, SIGN)
     for parameters in ({"epsilon": -1}, {"lag": 0}, {"max_points": 0}):
         with pytest.raises(ValueError, match=next(iter(parameters))):

@@ -309,7 +309,7 @@ def test_states_of_no_problem_are_refused(name, forgery, tmp_path) -> None:
     model.set_params(checkpoint=tmp_path / "file").fit(*data)
     change, message = FORGERIES[forgery]
     forged(tmp_path / "file", change)
-    with pytest.raises(ValueError, match=rf"checkpoint = .*file' holds a state of .*{message}.* Delete it, or name"):
+    with pytest.raises(ValueError, match=rf"checkpoint = .*file' holds a state of .*{message}.* Delete it, or choose"):
         clone(model).fit(*data)
 
 
@@ -344,7 +344,7 @@ def test_a_disk_that_fills_up_does_not_end_the_fit(name, tmp_path, monkeypatch) 
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(_checkpoint.np, "savez", full)
-    with pytest.warns(UserWarning, match=r"could not be written .*No space left on device.* goes on") as caught:
+    with pytest.warns(UserWarning, match=r"could not be written .*No space left on device.* continues") as caught:
         model.set_params(checkpoint=tmp_path / "file", n_jobs=1).fit(*data)
     assert len(caught) == 1 and model.fit_status_ == 0 and not list(tmp_path.iterdir())
     assert np.array_equal(objectives(model), objectives(expected))

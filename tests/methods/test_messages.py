@@ -67,7 +67,7 @@ def test_every_method_is_here():
 
 REAL = "give real numbers"
 MISSING = "a missing value; impute such values, or drop those samples."
-BEYOND = "which is beyond the largest floating-point number;"
+BEYOND = "which is beyond the floating-point range;"
 
 
 def with_one(value, values=TARGETS):
@@ -93,7 +93,7 @@ def with_one(value, values=TARGETS):
         (with_one(np.inf), f"y holds inf, {BEYOND}"),
         (with_one(10**400), f"y holds 1{'0' * 79}, {BEYOND}"),
         (with_one(10**5000), f"y holds an integer of thousands of digits, {BEYOND}"),
-        (with_one({1}), "y holds {1}, and each entry of this argument must be neither a string nor of type set, but"),
+        (with_one({1}), "y holds {1}, but each entry of this argument must be numeric, not a string or set;"),
         (with_one(np.longdouble("1e4000")).astype(np.longdouble), "Input y contains infinity or a value too large"),
         (csr_array(TARGETS[:, None]), "y is sparse; give an array, y.toarray()."),
         ([[1, 2], [3]] * 10, "y has rows of unequal length;"),
@@ -111,7 +111,7 @@ def test_targets_that_are_no_numbers(estimator, y, words):
 @pytest.mark.parametrize(
     ("y", "words"),
     [
-        (with_one(None, LABELS), "y holds None, a missing label; name it, or drop those samples."),
+        (with_one(None, LABELS), "y holds None, a missing label; set a label, or drop those samples."),
         (with_one(None, np.where(LABELS, "a", "b")), "y holds None, a missing label;"),
         (with_one(pd.NA, np.where(LABELS, "a", "b")), "y holds <NA>, a missing label;"),
         (with_one(1, np.where(LABELS, "a", "b")), "y holds labels that are neither all text nor all numbers,"),
@@ -132,7 +132,7 @@ def test_labels_that_are_none(estimator, y, words):
         (with_one(pd.NA, X), f"X holds <NA>, {MISSING}"),
         (with_one(10**400, X), f"X holds 1{'0' * 79}, {BEYOND}"),
         ([[1, 2], [3]] * 10, "X has rows of unequal length; give one row of equal length per sample."),
-        ([{1, 2}, {2}] * 10, "X holds {1, 2}, and each entry of this argument must be neither a string nor of type"),
+        ([{1, 2}, {2}] * 10, "X holds {1, 2}, but each entry of this argument must be numeric, not a string or set"),
     ],
     ids=["None", "NA", "large", "uneven", "sets"],
 )
@@ -147,11 +147,11 @@ def test_samples_that_are_no_numbers(estimator, bad, words):
         (np.where(np.arange(20) == 3, -1.0, 1), "sample_weight[3] = -1 must be a finite number >= 0;"),
         (np.where(np.arange(20) == 3, np.nan, 1), "sample_weight[3] = nan must be a finite number >= 0;"),
         (np.where(np.arange(20) == 3, np.inf, 1), "sample_weight[3] = inf must be a finite number >= 0;"),
-        (np.ones(5), "sample_weight has shape (5,), expected (20,): give a number for each sample."),
+        (np.ones(5), "sample_weight has shape (5,), expected (20,): give one number per sample."),
         (np.ones((20, 1)), "sample_weight has shape (20, 1), expected (20,)"),
-        (np.zeros(20), "sample_weight is zero for all 20 samples; give one a positive weight."),
-        (np.full(20, 1e200), "sample_weight goes up to 1e+200, and its square is no floating-point number; divide"),
-        (np.full(20, 1e-320), "sample_weight goes up to 1e-320, and its square is no floating-point number; divide"),
+        (np.zeros(20), "sample_weight is zero for all 20 samples; at least one must be positive."),
+        (np.full(20, 1e200), "sample_weight goes up to 1e+200, whose square overflows or underflows; divide"),
+        (np.full(20, 1e-320), "sample_weight goes up to 1e-320, whose square overflows or underflows; divide"),
         (np.full(20, "a"), "sample_weight holds <U1 values; give 20 numbers >= 0."),
         ([[1, 2], [3]], "sample_weight holds object values; give 20 numbers >= 0."),
     ],
@@ -204,12 +204,12 @@ FRAME = pd.DataFrame({"a": rng.normal(size=20), "b": 0})
     [
         (
             FRAME.assign(b=pd.date_range("2020", periods=20)),
-            "column 'b' of X holds dates, expected numbers; count some",
+            "column 'b' of X holds dates, expected numbers; convert them",
         ),
         (FRAME.assign(b=pd.to_timedelta(np.arange(20), "h")), "column 'b' of X holds durations, expected numbers; div"),
         (FRAME.assign(b="Rome"), "column 'b' of X holds text such as 'Rome', expected numbers; encode it"),
         (FRAME.astype({"b": str}), "column 'b' of X holds text such as '0', expected numbers; convert it"),
-        (np.full((20, 2), datetime.date(2020, 1, 1)), "X holds dates, expected numbers; count some unit of time"),
+        (np.full((20, 2), datetime.date(2020, 1, 1)), "X holds dates, expected numbers; convert them to elapsed time"),
         (None, "X = None, expected numbers; give an array or data frame"),
         ("data.csv", "X = 'data.csv', expected numbers; give an array or data frame"),
         ({"a": [1.0]}, "X is a dict, expected numbers; give an array or data frame"),
@@ -275,7 +275,7 @@ def test_class_weights_of_paths_and_searches():
 @pytest.mark.parametrize("value", ["a", 0, 1.5, True], ids=str)
 def test_numbers_of_threads(estimator, value):
     message = refusal(clone(estimator).set_params(n_jobs=value), *data(estimator))
-    assert message == f"n_jobs = {value!r} must be a number of threads, negative to count from the end, or None."
+    assert message == f"n_jobs = {value!r} must be a number of threads (negative: counted from the end) or None."
 
 
 # ---- every argument of every estimator
@@ -350,7 +350,7 @@ def test_a_kernel_that_is_none_is_called_by_the_name_of_its_parameter():
         SpectralClustering(affinity="a").fit(X)
     model = methods.MarginalTransfer(methods.KernelRidge(), 3)
     assert refusal(model, X, TARGETS).startswith("distribution_kernel = 3 must be a Kernel")
-    assert refusal(methods.KernelRidge(kernel=object), X, TARGETS).startswith("kernel = object is a class; give an")
+    assert refusal(methods.KernelRidge(kernel=object), X, TARGETS).startswith("kernel = object is a class; pass an")
 
 
 def test_errors_of_parts_name_the_estimator():
@@ -441,7 +441,7 @@ def test_predictions_of_the_zero_kernel_are_constant(estimator, gram):
         return
     model = model.set_params(gram=gram) if "gram" in model.get_params() else model
     if isinstance(model, REFUSE):
-        words = "no function|there is no component|tells them apart"
+        words = "no function|there is no component|separates them"
         with pytest.raises(ValueError, match=rf"{type(model).__name__}: .*({words})"):
             model.fit(*data(model))
     else:
@@ -519,7 +519,7 @@ def exhausted(*args, **options):
 
 def too_large(size):
     return (
-        rf"memory does not hold a matrix of 20 × 20 numbers, {size} GB; take fewer samples, a low-rank representation "
+        rf"not enough memory for a matrix of shape \(20, 20\), {size} GB; use fewer samples, a low-rank representation "
         r"\(gram=mercer\.gram\.Nystrom\(rank=500\)\), or gram='lazy', which recomputes the matrix for each product\."
     )
 
@@ -554,10 +554,10 @@ def test_factors_that_memory_does_not_hold(monkeypatch, model, place, name, owne
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (SVC(), "take fewer samples, a low-rank representation .*, or a smaller cache_size"),
-        (LinearSVC(), "take fewer samples"),
-        (methods.ThinPlateSpline(), "take fewer samples"),
-        (methods.KernelPCA(1), "take fewer samples, a low-rank representation"),
+        (SVC(), "use fewer samples, a low-rank representation .*, or a smaller cache_size"),
+        (LinearSVC(), "use fewer samples"),
+        (methods.ThinPlateSpline(), "use fewer samples"),
+        (methods.KernelPCA(1), "use fewer samples, a low-rank representation"),
     ],
     ids=lambda thing: type(thing).__name__ if hasattr(thing, "fit") else "",
 )
@@ -569,7 +569,7 @@ def test_memory_that_runs_out_anywhere(monkeypatch, model, words):
     assert "gram" not in str(error.value) or "gram" in model.get_params()
     for answer in ("predict", "score_samples"):
         if hasattr(model, answer):
-            with pytest.raises(MemoryError, match=r"memory ran out; give fewer rows at a time\.$"):
+            with pytest.raises(MemoryError, match=r"memory ran out; pass fewer rows at a time\.$"):
                 getattr(fitted, answer)(X)
 
 
@@ -594,7 +594,7 @@ except MemoryError as error:
 def test_a_process_with_little_memory():
     result = subprocess.run([sys.executable, "-c", STARVED], capture_output=True, text=True, timeout=200, check=True)
     assert result.stdout.startswith(
-        "KernelRidge, Gaussian: memory does not hold a matrix of 20000 × 20000 numbers, 3.2 GB"
+        "KernelRidge, Gaussian: not enough memory for a matrix of shape (20000, 20000), 3.2 GB"
     )
 
 
@@ -604,7 +604,7 @@ def test_a_process_with_little_memory():
 @pytest.mark.parametrize("C", [1e-320, 1e300])
 def test_costs_without_squares(C):
     for model in (LinearSVC(C=C), LinearSVR(C=C)):
-        assert refusal(model, *data(model)).startswith(f"C = {C:g} times the weights of samples is")
+        assert refusal(model, *data(model)).startswith(f"C = {C:g} times the sample weights is")
 
 
 def test_penalties_far_from_the_unit_of_the_targets():

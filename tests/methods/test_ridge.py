@@ -612,7 +612,7 @@ def test_statistics_that_a_fit_leaves_undefined_are_no_attributes():
     """So that ``hasattr`` and ``inspect.getmembers`` can ask for them."""
     exact = KernelRidge(0.0, kernel="gaussian").fit(X, y)
     single = KernelRidge(kernel="gaussian", fit_intercept=True).fit(X[:1], y[:1])
-    for model, reason in ((exact, "alpha = 0 leaves no residuals"), (single, "nothing is left to choose by")):
+    for model, reason in ((exact, "alpha = 0 leaves no residuals"), (single, "no residuals are left to choose by")):
         assert dict(inspect.getmembers(model))["n_features_in_"] == X.shape[1] and not hasattr(model, "edf_")
         with pytest.raises(AttributeError, match=f"KernelRidge: .*{reason}"):
             _ = model.noise_variance_

@@ -314,7 +314,7 @@ def test_a_leverage_of_one_is_refused() -> None:
         ({"alphas": []}, "at least one"),
         ({"alphas": ["a"]}, "must be numbers > 0"),
         ({"alpha": 0.1}, "alpha = 0.1"),
-        ({"cv": "gcv"}, "cv = 'gcv' makes no folds"),
+        ({"cv": "gcv"}, "cv = 'gcv' gives no folds"),
         ({"alpha": "gcv", "scoring": "r2"}, "scoring does not apply to alpha = 'gcv'; omit it"),
         ({"alpha": "reml", "cv": 3}, "cv does not apply to alpha = 'reml'; omit it"),
         ({"optimize": True}, "optimize=True follows the gradient"),

@@ -166,7 +166,7 @@ def test_points_of_a_sample_that_is_given_beside() -> None:
     model = MarginalTransfer(KernelRidge(kernel=Gaussian(0.9)), MEDIAN).fit(X, y, groups=groups)
     whole = model.predict(X_new)
     assert np.allclose([model.predict(x[None], sample=X_new)[0] for x in X_new[:5]], whole[:5], atol=1e-12)
-    with pytest.raises(ValueError, match="sample is one for all points, groups says that there are several"):
+    with pytest.raises(ValueError, match="sample and groups are mutually exclusive; pass only one"):
         model.predict(X_new, groups=np.zeros(60), sample=X_new)
 
 
@@ -254,7 +254,7 @@ def test_cross_validation_leaves_samples_out() -> None:
 
 def test_one_sample_is_fitted_as_it_is() -> None:
     X, y, _ = ordinary()
-    with pytest.warns(UserWarning, match="there is one sample, so that nothing is transferred"):
+    with pytest.warns(UserWarning, match="there is only one sample, so nothing can be transferred"):
         model = MarginalTransfer(SVR(gamma=0.7)).fit(X, y)
     assert np.array_equal(model.predict(X[:5]), SVR(gamma=0.7).fit(X, y).predict(X[:5]))
 
@@ -263,8 +263,8 @@ def test_one_sample_is_fitted_as_it_is() -> None:
     ("model", "groups", "error", "message"),
     [
         (MarginalTransfer(ReferenceSVC()), "right", TypeError, "must be an estimator of this library"),
-        (MarginalTransfer(SVC(kernel="precomputed")), "square", TypeError, "knows no samples"),
-        (MarginalTransfer(SVC()), np.zeros(3), ValueError, r"groups has shape \(3,\); give one label for each of 60"),
+        (MarginalTransfer(SVC(kernel="precomputed")), "square", TypeError, "does not support samples of points"),
+        (MarginalTransfer(SVC()), np.zeros(3), ValueError, r"shape \(3,\); give one label per point, 60 in all"),
         (MarginalTransfer(SVC()), np.full(60, np.nan), ValueError, "groups contains NaN"),
         (MarginalTransfer(SVC()), [None] * 30 + ["a"] * 30, ValueError, "groups contains NaN or None"),
         (

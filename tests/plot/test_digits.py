@@ -86,7 +86,7 @@ def test_refuses(digits, ax):
         DigitsDisplay.from_images(digits.data, n=3, captions="ab", ax=ax)
     with pytest.raises(ValueError, match="equal number and size"):
         DigitsDisplay.from_rows({"a": digits.data[:3], "b": digits.data[:2]}, ax=ax)
-    with pytest.raises(ValueError, match="all 1797 predictions are right"):
+    with pytest.raises(ValueError, match="all 1797 predictions are correct"):
         DigitsDisplay.from_predictions(digits.data, digits.target, digits.target, ax=ax)
     with pytest.raises(ValueError, match="they must agree"):
         DigitsDisplay.from_predictions(digits.data, digits.target, digits.target[:3], ax=ax)

@@ -110,7 +110,7 @@ def test_refuses(X):
         SpectrumDisplay.from_estimator(object(), X)
     with pytest.raises(ValueError, match="2 axes for 3 panels"):
         SpectrumDisplay(eigenvalues=[1.0]).plot(ax=Figure().subplots(1, 2))
-    with pytest.raises(ValueError, match="cannot be divided into 3 panels; give 3 axes"):
+    with pytest.raises(ValueError, match="cannot be divided into 3 panels; pass 3 axes"):
         SpectrumDisplay(eigenvalues=[1.0]).plot(ax=Figure().add_axes((0, 0, 1, 1)))
 
 

@@ -141,7 +141,7 @@ def test_components_of_the_analysis_of_variance():
 
 def test_refuses(data, ax):
     x, y = data
-    with pytest.raises(TypeError, match="LogisticRegression is not a regression; give one on one column"):
+    with pytest.raises(TypeError, match="LogisticRegression is not a regression; pass one on one column"):
         SplineDisplay.from_estimator(LogisticRegression().fit(x[:, None], y > 0), ax=ax)
     two = KernelRidge(kernel="gaussian").fit(np.column_stack([x, x]), y)
     with pytest.raises(ValueError, match="a curve is drawn over one column"):

@@ -83,7 +83,7 @@ def test_distances_that_no_point_has_are_said() -> None:
     G = np.column_stack([np.eye(20)[:, 0], np.full(20, -1.0)])  # the second is further from all than infinity
     found = DistanceBased().find(RKHS(Gaussian(1.0)).function(X, G))
     assert found.fallback.tolist() == [False, True] and np.all(np.isfinite(found.points))
-    assert found.message == "1 of 2 targets have distances in the space that no point has; they were clipped"
+    assert found.message == "1 of 2 targets have feature-space distances that no point attains; they were clipped"
 
 
 def test_equal_points_are_their_own_neighbours() -> None:
@@ -97,7 +97,7 @@ def test_equal_points_are_their_own_neighbours() -> None:
     [
         (Polynomial(2), "profile is not monotone"),
         (Bessel(), "profile is not monotone"),
-        (Laplace(norm=1), "not known as one"),
+        (Laplace(norm=1), "not known to be one"),
     ],
     ids=str,
 )

@@ -463,7 +463,7 @@ def test_samples_that_a_newton_step_does_not_tell_are_fitted_again(free) -> None
     found, exact = expected_loss(model, X, y), expected_loss(model, X, y, "refit")
     assert abs(found.estimate - exact.estimate) <= found.approximation_error + 1e-9
     if found.method == "refit":
-        assert "is straight at so many samples" in found.reason
+        assert "has no curvature at so many samples" in found.reason
         with pytest.raises(ValueError, match="use 'refit' or 'kfold'"):
             expected_loss(model, X, y, "newton")
 

@@ -42,10 +42,10 @@ TYPO = "kernel expression: unknown name 'guassian'; did you mean 'gaussian'?"
         (lambda: compare([KernelRidge(), KernelRidge], X, y), "compare: "),
         (
             lambda: expected_loss(KernelRidge, X, y),
-            "expected_loss: estimator = KernelRidge is a class; give an instance",
+            "expected_loss: estimator = KernelRidge is a class; pass an instance",
         ),
         (lambda: expected_loss(None, X, y), "expected_loss: estimator = None must be an estimator"),
-        (lambda: choose_components(KernelPCA, X), "choose_components: estimator = KernelPCA is a class; give an inst"),
+        (lambda: choose_components(KernelPCA, X), "choose_components: estimator = KernelPCA is a class; pass an inst"),
         (
             lambda: choose_components(KernelPCA(), X, n_components="10"),
             "choose_components: n_components = '10' must be",

@@ -781,7 +781,7 @@ def test_the_checkpoint_of_another_search_is_refused(tmp_path):
 def test_checkpoints_that_cannot_be(tmp_path):
     with pytest.raises(ValueError, match="must recognise the scores"):
         KernelSearchCV(SVC(), {"C": [1.0]}, scoring=lambda m, X, y: 0.0, checkpoint=tmp_path / "c").fit(X, LABELS)
-    with pytest.raises(ValueError, match="lies in a folder that does not exist"):
+    with pytest.raises(ValueError, match="is in a folder that does not exist"):
         KernelSearchCV(SVC(), {"C": [1.0]}, checkpoint=tmp_path / "no" / "c").fit(X, LABELS)
     for options in ({"time_budget": 1.0}, {"checkpoint": tmp_path / "c"}):
         with (

@@ -111,23 +111,23 @@ def test_what_has_no_solution_says_so() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (([1.0], np.eye(2)), "give a matrix of 1 × 1"),
+        (([1.0], np.eye(2)), r"H must have shape \(1, 1\)"),
         (([1.0, 2.0], [[1.0, 2.0], [0.0, 1.0]]), "not symmetric"),
         (([1.0], [[np.nan]]), r"H has shape \(1, 1\), expected finite numbers in two dimensions"),
         (([1.0], [[1.0]], [[1.0, 2.0]], 0.0), "a column for each of the 1"),
         (([1.0], [[1.0]], [[1.0]]), "A, b and r belong together"),
-        (([1.0], [[1.0]], None, 1.0), "A, b and r belong together; give A and b, or none"),
+        (([1.0], [[1.0]], None, 1.0), "A, b and r belong together; pass A and b, or none"),
         (([1.0], [[1.0]], None, None, 0.0, 1.0, 1.0), "A, b and r belong together"),
         (([1.0], [[1.0]], [[1.0]], 0.0, 0.0, 1.0, -1.0), "r = -1 must be >= 0"),
         (
             ([1.0], [[1.0]], None, None, 1.0, 0.0),
-            r"no number from lower\[0\] = 1 to upper\[0\] = 0; give lower <= upper",
+            r"no number lies between lower\[0\] = 1 and upper\[0\] = 0; use lower <= upper",
         ),
         (([1.0], [[1.0]], None, None, [1.0, 2.0]), "lower has shape"),
-        (([1.0], [[1.0]], None, None, np.inf), r"no number from lower\[0\] = inf to upper\[0\] = inf"),
+        (([1.0], [[1.0]], None, None, np.inf), r"no number lies between lower\[0\] = inf and upper\[0\] = inf"),
         (([1.0], [[1.0]], [[1.0]], np.inf), "b must be finite"),
         (([1.0, 1.0], np.diag([1.0, -1.0])), "positive semidefinite"),
-        ((["a"], [[1.0]]), "c must hold real numbers"),
+        ((["a"], [[1.0]]), "c must contain real numbers"),
     ],
 )
 def test_refusals(arguments, words) -> None:

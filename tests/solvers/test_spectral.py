@@ -206,7 +206,7 @@ def test_a_leverage_of_one_is_refused():
 
 
 def test_more_free_functions_than_samples_are_refused():
-    with pytest.raises(ValueError, match=r"3 functions pass through 3 samples exactly"):
+    with pytest.raises(ValueError, match=r"3 functions fit 3 samples exactly"):
         Spectral(Dense().build(KERNEL, X[:3]), Polynomials(1)(X[:3]))
 
 

@@ -6,6 +6,7 @@ import csv
 import os
 import re
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -40,7 +41,7 @@ categories_option = click.option(
 )
 
 
-def data_options(function: Any) -> Any:
+def data_options(function: Callable[..., Any]) -> Any:
     """Options of every command that reads all columns of a table."""
     drop = click.option("--drop", help="Columns to drop, separated by commas.")
     return drop(categories_option(encoding_option(function)))

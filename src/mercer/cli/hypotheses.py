@@ -15,7 +15,7 @@ from .choose import axes, picture_place, save_picture
 from .fit import categories_option, data_options, encoding_option, names, say_left_out, shortened
 
 level = click.option("--level", type=Finite(0, 1, min_open=True, max_open=True), default=0.05,
-                     show_default=True, help="Significance level: probability of a false alarm.")  # fmt: skip
+                     show_default=True, help="Significance level: maximum false alarm rate.")  # fmt: skip
 most = click.option(
     "--rows", type=click.IntRange(4), default=5000, show_default=True, help="Use at most this many random rows."
 )

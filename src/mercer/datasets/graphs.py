@@ -75,7 +75,5 @@ def load_graphs(
     with reading("load_graphs", path):
         found = load_tu(path)
         labels, target = np.unique(found.y, return_inverse=True)
-    descr = (
-        f"{name}: {COLLECTIONS[name]}.\n\nSource: TUDataset, {PAGE}.\nLicence: none stated; in use for research.\n"
-    )
+    descr = f"{name}: {COLLECTIONS[name]}.\n\nSource: TUDataset, {PAGE}.\nLicence: none stated; in use for research.\n"
     return answer(return_X_y, found.graphs, target, target_names=labels, DESCR=descr, filename=path)

@@ -1,7 +1,7 @@
-"""What a kernel's arguments are: check, size, take, join, so that no method assumes an array.
+"""Domains of kernels: how to check, count, select and join data, so that no method assumes an array.
 
-A *collection* is what a kernel is called with: an ``(n, d)`` array of vectors, a list of strings or of graphs, a pair
-of collections. Each kernel names its `Domain`; all that the library does to data goes through these few methods.
+A *collection* is the argument of a kernel: an ``(n, d)`` array of vectors, a list of strings or graphs, or a pair of
+collections. Each kernel declares its `Domain`; the library handles data only through its few methods.
 """
 
 from ._base import Anything, Domain, Product, take

@@ -1,4 +1,4 @@
-"""What every domain can do: check, count, select and join collections of its members."""
+"""Operations of every domain: check, count, select and join collections of its members."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def take(X: Checked, index: Index) -> Any:
 
 
 class Domain:
-    """A set of things that can be compared: how to check, count, select and join collections of them.
+    """The set on which a kernel is defined: how to check, count, select and join its members.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Domain:
     labels : bool
         Whether members are rows of labels.
     precomputed : bool
-        Whether members are known only by their kernel values with the training samples.
+        Whether members are known only by their kernel values against the training samples.
     arrays : bool
         Whether collections may be arrays of any array library.
     sparse : bool
@@ -58,15 +58,15 @@ class Domain:
         return self.vectors or self.precomputed
 
     def check(self, X: Checked, owner: object, name: str = "X") -> Any:
-        """Validate X and return it in the form that kernels compute with."""
+        """Validate X and return it in the form that kernels use."""
         raise NotImplementedError
 
     def takes(self, X: Any) -> bool:
-        """Whether `check` asks nothing of an array beyond rows of finite numbers in single or double precision."""
+        """Whether `check` only requires an array with rows of finite numbers in single or double precision."""
         return False
 
     def size(self, X: Checked) -> int:
-        """How many members X has."""
+        """The number of members of X."""
         return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
     def take(self, X: Checked, index: Index) -> Any:
@@ -80,19 +80,19 @@ class Domain:
         return [x for part in parts for x in part]
 
     def centres(self, X: Checked) -> Any:
-        """What a function ``Σ aᵢ k(·, xᵢ)`` must keep of X: X itself, unless members are only known by their index."""
+        """What a function ``Σ aᵢ k(·, xᵢ)`` must store of X: X itself, unless members are known only by index."""
         return X
 
     def training(self, X: Checked) -> Any:
-        """The checked X as a training sample: X itself; a matrix of kernel values is made symmetric up to rounding."""
+        """The checked X as a training sample: X itself; small asymmetries of a kernel matrix are averaged out."""
         return X
 
     def keep(self, X: Checked, given: Any) -> Any:
-        """The checked X, copied if it shares memory with what was given, so that it does not change with that."""
+        """The checked X, copied if it shares memory with `given`, so that later changes do not affect it."""
         return detached(X, given)
 
     def dimension(self, X: Checked) -> int | None:
-        """The number of coordinates, where that means something."""
+        """The number of coordinates; None if there are none."""
         return None
 
     def key(self, x: Any) -> Hashable:
@@ -139,7 +139,7 @@ def require_sequence(X: Checked, owner: object, name: str, members: str) -> None
 
 
 class Anything(Domain):
-    """Any sequence of objects, which only the kernel interprets."""
+    """Any sequence of objects; only the kernel interprets them."""
 
     arrays = True
 

@@ -17,7 +17,7 @@ from .vectors import refuse_masked
 
 
 class Graph:
-    """A graph as kernels compute with it: frozen, compared by content.
+    """A graph for kernels: immutable, compared by content.
 
     Parameters
     ----------
@@ -26,23 +26,23 @@ class Graph:
     edges : (m, 2) array of int
         Pairs of nodes. Unless `directed`, each edge is given once, in either direction.
     labels, edge_labels : sequences of hashable values, optional
-        One for each node, one for each edge, alike if Python finds them equal (1 and 1.0 are); None: all are alike.
+        One per node, and one per edge. Labels match if they are equal in Python (1 == 1.0); None: all match.
     attributes : (n, d) array, optional
         Real attributes of the nodes.
     weights : (m,) array, optional
-        Positive weights (for shortest paths: lengths) of the edges; 1 where not given.
+        Positive weights (for shortest paths: lengths) of the edges; 1 if not given.
     directed : bool
         Whether (i, j) differs from (j, i).
 
     Attributes
     ----------
     indptr, indices : arrays of int
-        The neighbours of node i are ``indices[indptr[i]:indptr[i + 1]]``, in ascending order. Undirected edges stand
-        there twice; `edge_labels` and `weights` are in the order of `indices`.
+        The neighbours of node i are ``indices[indptr[i]:indptr[i + 1]]``, in ascending order. Undirected edges appear
+        twice; `edge_labels` and `weights` are in the order of `indices`.
     edges : (m, 2) array of int
         Each edge once.
     key : hashable
-        The content, in the form in which it can be looked up.
+        The content in hashable form.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class Graph:
         order = np.lexsort((ends[:, 1], ends[:, 0]))
         ends, which = ends[order], which[order]
         if np.any((np.diff(ends, axis=0) == 0).all(axis=1)):
-            raise ValueError("Graph: edges has an edge twice; kernels here are on simple graphs, merge them.")
+            raise ValueError("Graph: edges contains an edge twice; only simple graphs are supported, so merge them.")
         self._set("n", int(n))
         self._set("indptr", np.searchsorted(ends[:, 0], np.arange(n + 1)).astype(np.int32))
         self._set("indices", ends[:, 1].astype(np.int32))
@@ -112,7 +112,7 @@ class Graph:
         object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"Graph is frozen; make a new one to change {name}.")
+        raise AttributeError(f"Graph is immutable; create a new one to change {name}.")
 
     def __reduce__(self) -> Any:
         once = self.once
@@ -135,7 +135,7 @@ class Graph:
 
     @property
     def once(self) -> np.ndarray:
-        """Where in `indices` each edge stands for the first time; in a directed graph each arc."""
+        """The position in `indices` where each edge (in a directed graph, each arc) first appears."""
         return np.flatnonzero((self._source() <= self.indices) | self.directed)
 
     @property
@@ -153,7 +153,7 @@ class Graph:
         return csr_array((self.weights, self.indices, self.indptr), shape=(self.n, self.n))
 
     def relabelled(self, order: Any) -> Graph:
-        """The same graph with node order[i] in place i."""
+        """The same graph with node order[i] at position i."""
         order = np.asarray(order)
         place = np.empty(self.n, dtype=np.int64)
         place[order] = np.arange(self.n)
@@ -189,9 +189,9 @@ class Graph:
         weight: str = "weight",
         attributes: str | Sequence[str] = "attributes",
     ) -> Self:
-        """From a networkx graph; the names are those of its node and edge data, used where every node or edge has them.
+        """From a networkx graph; the arguments name node and edge data, used if every node or edge has them.
 
-        `attributes` names one array of each node, or several numbers.
+        `attributes` names one array per node, or several numbers.
         """
         if graph.is_multigraph():
             raise TypeError("Graph: the networkx graph is a multigraph; merge its parallel edges first.")
@@ -201,7 +201,7 @@ class Graph:
         given = [attributes] if isinstance(attributes, str) else list(attributes)
         columns = [_field(data, name) for name in given]
         if len(given) > 1 and None in columns:
-            raise ValueError(f"Graph: no node has the attribute {given[columns.index(None)]!r}; name those that exist.")
+            raise ValueError(f"Graph: no node has the attribute {given[columns.index(None)]!r}; name existing ones.")
         return cls(
             len(place),
             [(place[u], place[v]) for u, v, _ in ends],
@@ -214,7 +214,7 @@ class Graph:
 
 
 def _field(data: list[dict[str, Any]], name: str) -> list[Any] | None:
-    """The values under a name, or None where no entry has it."""
+    """The values under a name, or None if no entry has it."""
     having = sum(name in d for d in data)
     if having not in (0, len(data)):
         raise ValueError(f"Graph: {having} of {len(data)} nodes or edges have a {name!r}; give it to all or to none.")
@@ -222,7 +222,7 @@ def _field(data: list[dict[str, Any]], name: str) -> list[Any] | None:
 
 
 def _ends(edges: Any, n: int) -> np.ndarray:
-    """The edges as an (m, 2) array of nodes that exist."""
+    """The edges as an (m, 2) array of existing nodes."""
     ends = np.asarray(edges if hasattr(edges, "__array__") else list(edges))
     if ends.size == 0:
         return np.empty((0, 2), dtype=np.int64)
@@ -231,16 +231,16 @@ def _ends(edges: Any, n: int) -> np.ndarray:
             f"Graph: edges has shape {ends.shape} and type {ends.dtype}; give pairs of integers, of shape (m, 2)."
         )
     if ends.min() < 0 or ends.max() >= n:
-        raise ValueError(f"Graph: edges name the nodes {ends.min()} … {ends.max()} of {n}.")
+        raise ValueError(f"Graph: edges name nodes {ends.min()} … {ends.max()}; give nodes in 0 … {n - 1}.")
     return ends.astype(np.int64)
 
 
 def _attributes(values: Array, n: int) -> np.ndarray:
-    """An (n, d) array of its own; a vector is a column."""
+    """A new (n, d) array; a vector becomes a column."""
     try:
         A = np.array(values, dtype=np.float64)
     except ValueError:
-        raise ValueError("Graph: attributes must be numbers, as many for each node.") from None
+        raise ValueError("Graph: attributes must be numbers, equally many for each node.") from None
     A = A[:, None] if A.ndim == 1 else A
     if A.ndim != 2 or len(A) != n:
         raise ValueError(f"Graph: attributes has shape {A.shape}, expected a row for each of {n} nodes.")
@@ -260,7 +260,7 @@ def _labels(values: Iterable[Any] | None, name: str) -> tuple[Hashable, ...] | N
 
 
 def _plain(value: Any) -> Hashable:
-    """A label as Python's own value, whatever array it came from."""
+    """A label as a plain Python value, even if it came from an array."""
     plain = value.item() if isinstance(value, np.generic) else tuple(value) if isinstance(value, list) else value
     try:
         hash(plain)
@@ -269,7 +269,7 @@ def _plain(value: Any) -> Hashable:
             f"Graph: the label {value!r} is not hashable; give numbers, strings or tuples of them."
         ) from None
     if plain is not None and is_gap(plain):
-        raise ValueError(f"Graph: the label {value!r} does not equal itself; name what is missing, or label it None.")
+        raise ValueError(f"Graph: the label {value!r} does not equal itself; name missing labels, or use None.")
     return plain
 
 
@@ -294,13 +294,13 @@ class Graphs(Domain):
             return Graph.from_adjacency(x)
         except (TypeError, ValueError) as error:
             raise type(error)(
-                f"{place} is no graph ({error}) Give networkx graphs, adjacency matrices, pairs (adjacency, labels) or "
-                "mercer.domains.Graph objects."
+                f"{place} is not a graph ({error}) Give networkx graphs, adjacency matrices, pairs (adjacency, labels) "
+                "or mercer.domains.Graph objects."
             ) from error
 
     def key(self, x: Any) -> Hashable:
         if type(x) is not Graph:  # compiled code relies on the checks of Graph
-            raise TypeError(f"a {type(x).__name__} is no Graph; give collections that the domain has checked.")
+            raise TypeError(f"Graphs: expected a Graph, got a {type(x).__name__}; give collections checked by Graphs.")
         return x.key
 
     def sample(self, rng: np.random.Generator, n: int) -> Any:

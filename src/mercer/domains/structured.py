@@ -1,4 +1,4 @@
-"""Strings, trees, sets and sequences: lists whose members need not have the same size."""
+"""Strings, trees, sets and sequences: lists whose members may differ in size."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .vectors import Vectors
 
 
 def _members(X: Checked, owner: object, name: str, member: str) -> list[Any]:
-    """The members of a sequence; raises for a table, whose list would be the names of its columns."""
+    """The members of a sequence; rejects a table, whose list would be its column names."""
     require_sequence(X, owner, name, member)
     if hasattr(X, "columns"):
         raise TypeError(f"{where(owner)}: {name} is a table; give one column, with one {member} per sample.")
@@ -26,7 +26,7 @@ def _members(X: Checked, owner: object, name: str, member: str) -> list[Any]:
 
 
 def content(*arrays: np.ndarray) -> bytes:
-    """A digest of arrays by which equal ones are recognised."""
+    """A digest of arrays, the same for equal arrays."""
     digest = blake2b(digest_size=16)
     for A in arrays:
         digest.update(f"{A.dtype.str}{A.shape}".encode())
@@ -38,7 +38,7 @@ def content(*arrays: np.ndarray) -> bytes:
 
 
 class Strings(Domain):
-    """A sequence of strings: a list, an array or a column of text. The empty string is one of them."""
+    """A sequence of strings: a list, an array or a column of text. Empty strings are allowed."""
 
     def check(self, X: Checked, owner: object, name: str = "X") -> Any:
         members = _members(host(X).tolist() if is_array(X) and X.ndim else X, owner, name, "string")
@@ -46,7 +46,7 @@ class Strings(Domain):
             if not isinstance(x, str):
                 if np.ndim(x):
                     raise TypeError(f"{where(owner)}: {name}[{i}] is {x!r}, expected a string; give one column.")
-                hint = "; fill in what is missing first" if is_gap(x) else "; convert with str"
+                hint = "; fill in missing values first" if is_gap(x) else "; convert with str"
                 what = repr(x) if is_gap(x) or isinstance(x, float) else type(x).__name__
                 raise TypeError(f"{where(owner)}: {name}[{i}] is {what}, expected a string{hint}.")
         return members
@@ -117,7 +117,7 @@ class Bags(Domain):
         widths = {self.inner.dimension(x) for x in members}
         if len(widths) > 1:
             raise ValueError(
-                f"{where(owner)}: the samples of {name} have {sorted(map(str, widths))} columns; unify them."
+                f"{where(owner)}: the samples of {name} have {sorted(map(str, widths))} columns; they must agree."
             )
         return members
 
@@ -143,7 +143,7 @@ class Bags(Domain):
 
 
 class Sequences(Bags):
-    """A sequence of time series, each a non-empty ``(length, d)`` array in order of time, or a vector where d = 1."""
+    """A sequence of time series, each a non-empty ``(length, d)`` array in time order, or a vector if d = 1."""
 
     def __init__(self) -> None:
         super().__init__(Vectors())

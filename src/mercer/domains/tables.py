@@ -1,4 +1,4 @@
-"""Tables: named columns of numbers and labels, some of them missing."""
+"""Tables: named columns of numbers and labels, with missing values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DAY = np.timedelta64(1, "D") / np.timedelta64(1, "us")
 
 
 def is_missing(values: np.ndarray) -> np.ndarray:
-    """Where a column of a checked table has no value."""
+    """Mask of the missing values in a column of a checked table."""
     return np.isnan(values) if values.dtype.kind == "f" else np.array([v is None for v in values], dtype=bool)
 
 
@@ -39,7 +39,7 @@ class Frame:
         return name in self.columns
 
     def equals(self, other: Any) -> bool:
-        """Whether both have the same columns with the same values, where missing numbers are equal."""
+        """Whether both have the same columns with the same values; missing numbers are equal."""
         if not isinstance(other, Frame) or self.columns.keys() != other.columns.keys():
             return False
         pairs = [(self[name], other[name]) for name in self.columns]
@@ -52,8 +52,8 @@ class Frame:
 class Tables(Domain):
     """Rows of a table: a pandas or polars DataFrame, a mapping from names to columns, or an array with columns 0, 1, ….
 
-    Checked, it is a `Frame` of columns: float64 for numbers and dates (days since 1970 in universal time), with NaN for
-    what is missing; objects for text, categories and truth values, with None for what is missing.
+    `check` returns a `Frame` of columns: float64 for numbers and dates (days since 1970 in UTC), with NaN for missing
+    values; objects for text, categories and Booleans, with None for missing values.
     """
 
     def check(self, X: Checked, owner: object, name: str = "X") -> Any:
@@ -72,7 +72,7 @@ class Tables(Domain):
             columns = {c: X[c] for c in X.columns}
             if len(columns) < len(X.columns):
                 twice = next(c for c in columns if list(X.columns).count(c) > 1)
-                raise ValueError(f"{where(owner)}: {name} has several columns {twice!r}; rename them.")
+                raise ValueError(f"{where(owner)}: {name} has several columns named {twice!r}; rename them.")
         else:
             raise TypeError(
                 f"{where(owner)}: {name} is a {type(X).__name__}; give a DataFrame, a dictionary or an array."
@@ -108,9 +108,9 @@ def _column(values: Any) -> np.ndarray:
     if isinstance(values, np.ma.MaskedArray):
         A = values.data.astype(object)
         A[np.ma.getmaskarray(values)] = None
-    elif is_category:  # also where the labels are numbers
+    elif is_category:  # even if the labels are numbers
         A = np.asarray(values.astype(object))
-    elif hasattr(values, "isna") and values.dtype.kind in "Mm":  # pandas, where times with a zone would become objects
+    elif hasattr(values, "isna") and values.dtype.kind in "Mm":  # pandas: times with a zone would become objects
         A = values.to_numpy(f"{values.dtype.kind}8[us]")
     elif hasattr(values, "__array__"):
         A = host(values) if is_array(values) else np.asarray(values)
@@ -132,7 +132,7 @@ def _column(values: Any) -> np.ndarray:
 
 
 def _numbers(values: list[Any]) -> np.ndarray | None:
-    """Objects as numbers, where all of them are numbers, dates or spans of time."""
+    """Objects as numbers, if all of them are numbers, dates or durations; else None."""
     if not values:
         return None
     if all(isinstance(v, (Real, Decimal)) and not isinstance(v, bool) for v in values):
@@ -144,6 +144,6 @@ def _numbers(values: list[Any]) -> np.ndarray | None:
 
 
 def _universal(time: Any) -> Any:
-    """A time without its zone, which NumPy would drop."""
+    """A time in UTC without its zone, which NumPy would just drop."""
     has_zone = isinstance(time, datetime) and time.tzinfo is not None
     return time.astimezone(UTC).replace(tzinfo=None) if has_zone else time

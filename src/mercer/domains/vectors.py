@@ -1,4 +1,4 @@
-"""Vectors, rows of labels, indices, and samples known by their kernel values alone."""
+"""Vectors, rows of labels, indices, and samples known only by their kernel values."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ._base import Anything, Domain
 
 
 def refuse_masked(X: Checked, who: str, name: str) -> None:
-    """Raise for masked entries, because array libraries drop masks silently."""
+    """Reject masked entries, because array libraries drop masks silently."""
     if np.ma.is_masked(X):
         raise ValueError(f"{who}: {name} has masked entries; impute them, or drop those rows.")
 
 
-COMPLEX = (  # with the sentence that scikit-learn's checks ask for
+COMPLEX = (  # ends with the sentence that scikit-learn's checks require
     "{} is complex; give real numbers, for example real and imaginary columns. Complex data not supported."
 )
-FOREIGN = (str, bytes, date, timedelta, np.datetime64, np.timedelta64)  # some of which NumPy converts to numbers
+FOREIGN = (str, bytes, date, timedelta, np.datetime64, np.timedelta64)  # NumPy converts some of these to numbers
 
 
 def holds_text(A: np.ndarray) -> bool:
@@ -43,14 +43,14 @@ def _as_array(X: Checked, who: str, name: str) -> np.ndarray:
 
 
 def plain(X: Checked, who: str, name: str) -> np.ndarray:
-    """X as an array that NumPy may turn into numbers; raises for anything else."""
+    """X as an array that NumPy can convert to numbers; raise for anything else."""
     refuse_masked(X, who, name)
     if X is None or isinstance(X, (str, bytes, dict)):
         given = "is a dict" if isinstance(X, dict) else f"= {X!r}"
-        raise KindError(f"{who}: {name} {given}, expected numbers; give an array or data frame, a row for each sample.")
+        raise KindError(f"{who}: {name} {given}, expected numbers; give an array or data frame, one row per sample.")
     try:
         A = _as_array(X, who, name)
-    except TypeError:  # columns of a frame that have no type in common, such as dates and numbers
+    except TypeError:  # columns of a data frame without a common type, such as dates and numbers
         if not hasattr(X, "columns"):
             raise
         A = np.empty(0, dtype="V1")
@@ -64,13 +64,13 @@ def plain(X: Checked, who: str, name: str) -> np.ndarray:
 
 
 def _foreign(A: np.ndarray) -> str:
-    """What an array holds instead of numbers, and the remedy."""
+    """The non-numeric content of an array, and the remedy."""
     value = next((v for v in A.ravel() if isinstance(v, FOREIGN)), None)
     if isinstance(value, (timedelta, np.timedelta64)):
         return "durations, expected numbers; divide them by a unit, such as np.timedelta64(1, 'D')"
     if isinstance(value, (date, np.datetime64)):
         return (
-            "dates, expected numbers; count some unit of time from one of them, such as days from the first, "
+            "dates, expected numbers; convert them to elapsed time, such as days since the first, "
             "(t - t.min()) / np.timedelta64(1, 'D')"
         )
     if value is None:
@@ -88,7 +88,7 @@ def _foreign(A: np.ndarray) -> str:
 
 
 class Vectors(Domain):
-    """Rows of a real ``(n, d)`` array: NumPy, torch or any array API library; CSR where the kernel allows it.
+    """Rows of a real ``(n, d)`` array: NumPy, torch or any array API library; CSR if the kernel allows it.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Vectors(Domain):
     sparse : bool
         Whether CSR matrices are accepted.
     columns : int, optional
-        The only number of columns that the kernel accepts.
+        The number of columns that the kernel requires.
     """
 
     vectors = True
@@ -119,7 +119,7 @@ class Vectors(Domain):
                 raise TypeError(f"{who}: {name} is sparse, which this kernel cannot use; call {name}.toarray() first.")
             X = csr_array(X)  # a csr_matrix would multiply differences with dense rows as matrices
             if not X.has_canonical_format:  # SciPy would change the caller's arrays
-                X = X.tocsc().tocsr() if X.shape[1] <= X.nnz else X.copy()  # sorts in less time
+                X = X.tocsc().tocsr() if X.shape[1] <= X.nnz else X.copy()  # a faster sort
                 X.sum_duplicates()
             values = X.data
         elif is_array(X) and not isinstance(X, np.ndarray):
@@ -136,7 +136,7 @@ class Vectors(Domain):
             raise ValueError(f"{who}: {name} has shape {tuple(X.shape)}; give at least one sample and one feature.")
         if xp.isdtype(values.dtype, "complex floating"):
             raise ValueError(COMPLEX.format(f"{who}: {name}"))
-        if values.dtype not in (xp.float32, xp.float64):  # no floats, or half, extended, or of another byte order
+        if values.dtype not in (xp.float32, xp.float64):  # not floats, or half, extended, or byte-swapped
             half = xp.isdtype(values.dtype, "real floating") and xp.finfo(values.dtype).bits < 64
             dtype = xp.float32 if half else xp.float64
             X = X.astype(dtype) if is_sparse(X) else xp.astype(X, dtype)
@@ -246,7 +246,7 @@ class Indices(Domain):
 
 
 class Rows(Domain):
-    """Samples known only by their row of kernel values against the training samples (a precomputed matrix).
+    """Samples known only by their kernel values against the training samples (a precomputed matrix).
 
     The first argument of such a kernel is a block of rows, the second an array of training indices.
     """
@@ -263,7 +263,7 @@ class Rows(Domain):
             raise ValueError(f"Precomputed: the training matrix has shape {(n, m)}; it must be square, k(X, X).")
         if asymmetry(X) == "large":
             raise ValueError(
-                "Precomputed: the training matrix is not symmetric; use (K + K.T) / 2 if that is rounding."
+                "Precomputed: the training matrix is not symmetric; use (K + K.T) / 2 if this is rounding error."
             )
         return namespace(X).arange(n, device=device_of(X))
 
@@ -280,7 +280,7 @@ class Rows(Domain):
 
 
 def intersection(domains: Sequence[Domain], owner: object) -> Domain:
-    """The domain on which all of several kernels are defined."""
+    """The domain on which several kernels are all defined."""
     real = [d for d in domains if not isinstance(d, Anything)]
     if not real:
         return domains[0]
@@ -300,6 +300,6 @@ def intersection(domains: Sequence[Domain], owner: object) -> Domain:
     other = next((d for d in real if d != real[0]), None)
     if other is not None:
         raise TypeError(
-            f"{where(owner)}: its kernels live on different domains, {real[0]!r} and {other!r}; use @ for pairs."
+            f"{where(owner)}: its kernels have different domains, {real[0]!r} and {other!r}; use @ for pairs."
         )
     return real[0]

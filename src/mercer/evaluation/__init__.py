@@ -1,20 +1,21 @@
 """How kernel values are computed.
 
-A kernel holds mathematics only. ``kernel.bind(X, Y)`` returns an `Evaluator`, which does the rest: tiles on threads,
-packed panels and the compiled exponential, row blocks on another device, a matrix that is held. `backend` registers
-another evaluator.
+A kernel contains only mathematics. ``kernel.bind(X, Y)`` returns an `Evaluator`, which does the rest: tiles on threads,
+packed panels and the compiled exponential, row blocks on another device, stored matrices. `backend` registers another
+evaluator.
 """
 
-from ._base import BACKENDS, TILE, DeviceEvaluator, Evaluator, HeldEvaluator, WholeEvaluator, backend, bind
+from ._base import BACKENDS, Evaluator, HeldEvaluator, WholeEvaluator, backend, bind
+from ._host import TILE, HostEvaluator
 from ._points import Points
 from ._radial import RadialPoints, radial_points
 
 __all__ = [
     "BACKENDS",
     "TILE",
-    "DeviceEvaluator",
     "Evaluator",
     "HeldEvaluator",
+    "HostEvaluator",
     "Points",
     "RadialPoints",
     "WholeEvaluator",

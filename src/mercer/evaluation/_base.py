@@ -1,38 +1,31 @@
-"""The evaluator: kernel values between two bound collections, computed on demand.
+"""Evaluators: kernel values between two bound collections, computed on demand.
 
-On the host, large matrices and products are computed in tiles that stay in the cache, on threads with one BLAS thread
-each; a symmetric matrix needs the upper tiles only. Kernels whose single values are expensive declare a small `tile`.
-Other devices take whole blocks of rows.
+`Evaluator` asks the kernel for whole blocks of rows, in any array library and on any device. On the host,
+`HostEvaluator` takes its place (`_host`). A matrix that exists already needs no kernel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from .._array import is_sparse, namespace, on_host
+from .._array import host, is_sparse, namespace
 from .._errors import fitting_memory
-from .._threads import ALIGN, Workers, n_threads, run, slices
+from .._threads import Workers, slices
 from ..domains import take
 from ..types import Array, Checked, DType, Evaluable, Index
 from ._points import TILE as COLUMNS
-from ._points import Points
 
-TILE = 1024  # rows and columns: 4 MiB in float32, with temporaries within the last-level cache of a core
-SMALL = 1 << 22  # entries below which one call of evaluate is fastest, for kernels whose values are cheap
-STRIP = 192  # rows of a quick product
-QUICK = 1 << 18  # entries from which the matrix is computed in tiles
-DEVICE = 1 << 26  # entries of a block of rows on another device
+BLOCK = 1 << 26  # entries of a block of rows
 
 
 BACKENDS: list[type[Evaluator]] = []
 
 
 def backend(cls: type[Evaluator]) -> type[Evaluator]:
-    """Register an evaluator: `bind` takes the one that was registered last, of those that suit."""
+    """Register an evaluator; `bind` uses the last registered one that suits."""
     BACKENDS.insert(0, cls)
     return cls
 
@@ -61,12 +54,12 @@ class Evaluator:
 
     @classmethod
     def suits(cls, kernel: Evaluable, X: Checked) -> bool:
-        """Whether this class computes the values of a kernel on a collection."""
+        """Whether this class can compute the values of a kernel on a collection."""
         return True
 
     @cached_property
     def Y(self) -> Any:
-        """The members that columns belong to; their numbers if samples are given by kernel values alone."""
+        """The members of the columns; their indices if samples are given only by kernel values."""
         return self.kernel.domain.centres(self.X) if self._given is None else self._given
 
     @property
@@ -76,19 +69,31 @@ class Evaluator:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Members of X, and of Y."""
+        """The sizes of X and Y."""
         n = self.kernel.domain.size(self.X)
         return n, n if self._given is None else self.kernel.domain.size(self._given)
 
+    @property
+    def batch(self) -> int:
+        """The number of rows at once beyond which a row becomes no cheaper."""
+        return 512
+
+    @property
+    def separate(self) -> bool:
+        """Whether a row is bitwise the same whatever rows are computed with it."""
+        return False
+
     @cached_property
     def like(self) -> Any:
-        """A 1 × 1 array in the library, type and device of the values."""
+        """A (1, 1) array in the library, type and device of the values."""
         return self.block(slice(0, 1), slice(0, 1))
 
     # ---- values
 
     def block(self, rows: Index, columns: Index) -> Any:
         """The values of the given rows and columns (slices or integer arrays)."""
+        if is_all(rows) and is_all(columns):
+            return self.kernel.evaluate(self.X, self._given)
         part = self.kernel.domain.take
         return self.kernel.evaluate(part(self.X, rows), part(self.Y, columns))
 
@@ -103,218 +108,78 @@ class Evaluator:
             return self._dense(n, m, n_jobs)
 
     def product(self, V: Array, n_jobs: int | None = None, entries: int | None = None) -> Any:
-        """K V, without ever holding more than a tile per thread, or `entries` values at a time."""
+        """K V, in blocks of rows with at most `entries` values."""
         n, m = self.shape
-        if n * m <= self._small:
-            return self.kernel.evaluate(self.X, None if self.symmetric else self.Y) @ V
-        size = min(TILE, self.kernel.tile)
-        size = size if entries is None else max(16, min(size, int(np.sqrt(entries))))
-        rows, columns = slices(n, size), slices(m, size)
-        out = np.zeros((n, *V.shape[1:]), dtype=V.dtype)
-        if self.symmetric:
-            return self._symmetric_product(V, rows, out, n_threads(n_jobs))
-        values = self._tiles()
+        blocks = [self.block(r, slice(None)) @ V for r in slices(n, max(1, (entries or BLOCK) // max(m, 1)))]
+        return namespace(V).concat(blocks, axis=0)
 
-        def strip(r: slice) -> None:
-            for c in columns:
-                out[r] += values(r, c) @ V[c]
+    def quick_product(self, V: Array, n_jobs: int | None = None) -> Any:
+        """K V as fast as possible: values for close pairs may be less accurate than those of `block`."""
+        return self.product(V, n_jobs)
 
-        run(rows, strip, n_jobs)
-        return out
-
-    def quick_product(self, V: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
-        """K V on the host from `points`, a strip of rows at a time: fast, with the digits of `rows`.
-
-        Rows of a sparse X are made dense beside dense columns.
-        """
-        n, right, part = self.shape[0], self.right, self.kernel.domain.take
-        columns = np.ascontiguousarray(V.reshape(len(V), -1))
-        out = np.empty((n, columns.shape[1]), V.dtype)
-        dense = is_sparse(self.X) and not is_sparse(self.Y)
-
-        def strip(r: slice) -> None:
-            X = part(self.X, r)
-            out[r] = self.kernel.points(X.toarray() if dense else X, right).matrix(right) @ columns
-
-        run(slices(n, STRIP), strip, n_jobs)
-        return out.reshape(n, *V.shape[1:])
-
-    # ---- rows for solvers that need a few many times
-
-    @cached_property
-    def left(self) -> Points:
-        """The members of X, held for rows."""
-        return self.right if self.symmetric else self.kernel.points(self.X, self.right)
-
-    @cached_property
-    def right(self) -> Points:
-        """The members of Y, held for columns."""
-        return self.kernel.points(self.Y)
+    # ---- for solvers that ask for a few rows many times
 
     def take(self, rows: Index, columns: Index = slice(None)) -> Evaluator:
-        """The evaluator of some members of each; it shares what is held of them."""
-        return _Part(self, rows, columns)
+        """The evaluator of some members of each collection; prepared data are shared."""
+        part, same = self.kernel.domain.take, self.symmetric and rows is columns
+        return type(self)(self.kernel, part(self.X, rows), None if same else part(self.Y, columns))
+
+    def tile(self, rows: Index, columns: Index = slice(None)) -> Any:
+        """The values of the given rows and columns as in `rows`, on this thread."""
+        return self.block(rows, columns)
 
     def quick(self, n_jobs: int | None = 1) -> Any:
-        """The whole matrix from `points`; the digits do not depend on the number of threads."""
-        n, m = self.shape
-        left, right = self.left, self.right
-        if n * m <= QUICK:
-            return left.matrix(right)
-        rows, symmetric = slices(n, COLUMNS), self.symmetric
-        out = np.empty((n, m))
-
-        def work(tile: tuple[slice, slice]) -> None:
-            r, c = tile
-            out[tile] = left.take(r).matrix(right.take(c))
-            if symmetric and r != c:
-                out[c, r] = out[tile].T
-
-        run(_pairs(rows, rows if symmetric else slices(m, COLUMNS), symmetric), work, n_jobs)
-        return out
+        """The whole matrix as in `rows`; bitwise independent of the number of threads."""
+        return self.dense(n_jobs)
 
     def cast(self, dtype: DType) -> Evaluator:
         """The same in another precision, where the collections are arrays."""
         X = cast(self.X, dtype)
-        return self if X is self.X else Evaluator(self.kernel, X, None if self.symmetric else cast(self.Y, dtype))
+        return self if X is self.X else bind(self.kernel, X, None if self.symmetric else cast(self.Y, dtype))
 
     def exact(self, rows: Index, columns: Index) -> Any:
-        """The values of the given rows and columns from `points` in double precision."""
+        """The values of the given rows and columns as in `rows`, in double precision."""
         part = self.kernel.domain.take
         members = part(self.X, rows), part(self.Y, columns)
-        return Evaluator(self.kernel, *(cast(Z, np.float64) for Z in members)).quick()
+        return bind(self.kernel, *(cast(Z, np.float64) for Z in members)).quick()
 
     def rows(
         self, index: np.ndarray, out: np.ndarray, places: np.ndarray, workers: Workers, over: Evaluator | None = None
     ) -> None:
-        """out[places[i], :] = the row index[i], over the columns of another evaluator where one is given.
+        """out[places[i], :] = row index[i], over the columns of the evaluator `over` if given.
 
-        From `points`: fast, but distances of close pairs keep fewer digits than those of `block`.
+        Evaluators on the host compute them from `points`: fast, but less accurate for close pairs than `block`.
         """
-        left, right = self.left.take(index), (over or self).right
+        other = over or self
 
         def work(start: int, stop: int) -> None:
-            with np.errstate(over="ignore", invalid="ignore"):  # the solver checks the values that it uses
-                left.fill(out, places, right, start, stop)
+            for left in range(start, stop, COLUMNS):
+                columns = slice(left, min(stop, left + COLUMNS))
+                out[places, columns] = self._between(index, other, columns)
 
-        workers(work, len(right), 512, align=ALIGN if left.separate else COLUMNS)
+        workers(work, other.shape[1], COLUMNS, align=COLUMNS)
 
-    # ---- how
-
-    @property
-    def _small(self) -> int:
-        """Entries below which one call of evaluate is fastest."""
-        return SMALL if self.kernel.tile >= TILE else 2 * self.kernel.tile**2
-
-    def _whole(self) -> Any:
-        return self.kernel.evaluate(self.X, self._given)
+    def _between(self, rows: np.ndarray, other: Any, columns: slice) -> Any:
+        part = self.kernel.domain.take
+        return host(bind(self.kernel, part(self.X, rows), part(other.Y, columns)).dense(1))
 
     def _dense(self, n: int, m: int, n_jobs: int | None) -> Any:
-        if n * m <= self._small or (self._given is None and not self.symmetric):
-            return self._whole()
-        size = min(TILE, self.kernel.tile)
-        rows = slices(n, size)
-        columns = rows if self.symmetric else slices(m, size)
-        out, values = np.empty((n, m), dtype=self.like.dtype), self._tiles()
-
-        def work(tile: tuple[slice, slice]) -> None:
-            r, c = tile
-            block = values(r, c)
-            if self.symmetric and r == c:
-                # mirrored, because a + b + c and a + c + b may differ in the last digit
-                out[r, c] = np.triu(block) + np.triu(block, 1).T
-                return
-            out[r, c] = block
-            if self.symmetric:
-                out[c, r] = block.T
-
-        run(_pairs(rows, columns, self.symmetric), work, n_jobs)
-        return out
-
-    def _symmetric_product(self, V: Array, rows: list[slice], out: np.ndarray, threads: int) -> np.ndarray:
-        """Each tile above the diagonal is computed once and used twice."""
-        partial, values = [np.zeros_like(out) for _ in range(threads)], self._tiles()
-
-        def work(job: tuple[np.ndarray, list[tuple[slice, slice]]]) -> None:
-            mine, tiles = job
-            for r, c in tiles:
-                K = values(r, c)
-                mine[r] += K @ V[c]
-                if r != c:
-                    mine[c] += K.T @ V[r]
-
-        tiles = list(_pairs(rows, rows, True))
-        run([(partial[t], tiles[t::threads]) for t in range(threads)], work, threads)
-        return sum(partial)  # type: ignore[return-value]
-
-    def _tiles(self) -> Callable[[slice, slice], Any]:
-        """A function from rows and columns to their values; kernels that prepare members do so once."""
-        if self.kernel.prepares:
-            left, right = self.left, self.right
-            return lambda r, c: left.take(r).matrix(right.take(c))
-        part, evaluate, X, Y = self.kernel.domain.take, self.kernel.evaluate, self.X, self.Y
-        if self.symmetric:
-            return lambda r, c: evaluate(part(X, r)) if r == c else evaluate(part(X, r), part(X, c))
-        return lambda r, c: evaluate(part(X, r), part(Y, c))
+        return self.block(slice(None), slice(None))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("left", "right")}
 
 
-@backend
-class DeviceEvaluator(Evaluator):
-    """Values on another device, which takes whole blocks of rows."""
-
-    @classmethod
-    def suits(cls, kernel: Evaluable, X: Checked) -> bool:
-        return not on_host(X)
-
-    def product(self, V: Array, n_jobs: int | None = None, entries: int | None = None) -> Any:
-        """K V, in blocks of rows with at most `entries` values."""
-        n, m = self.shape
-        part, size = self.kernel.domain.take, max(1, (entries or DEVICE) // max(m, 1))
-        blocks = [self.kernel.evaluate(part(self.X, r), self.Y) @ V for r in slices(n, size)]
-        return namespace(V).concat(blocks, axis=0)
-
-    def take(self, rows: Index, columns: Index = slice(None)) -> Evaluator:
-        part, same = self.kernel.domain.take, self.symmetric and rows is columns
-        return DeviceEvaluator(self.kernel, part(self.X, rows), None if same else part(self.Y, columns))
-
-    def _dense(self, n: int, m: int, n_jobs: int | None) -> Any:
-        return self._whole()
-
-
-class _Part(Evaluator):
-    """Some members of each side. What is held for rows is shared; the members themselves are taken where needed."""
-
-    def __init__(self, base: Evaluator, rows: Index, columns: Index):
-        self.kernel, self.base, self._rows, self._columns = base.kernel, base, rows, columns
-        self._same = base.symmetric and rows is columns
-
-    @cached_property
-    def X(self) -> Any:
-        return self.kernel.domain.take(self.base.X, self._rows)
-
-    @cached_property
-    def _given(self) -> Any:
-        return None if self._same else self.kernel.domain.take(self.base.Y, self._columns)
-
-    @cached_property
-    def left(self) -> Points:
-        if self._same:
-            return self.right
-        return self.base.left.take(self._rows) if "left" in vars(self.base) else self.kernel.points(self.X, self.right)
-
-    @cached_property
-    def right(self) -> Points:
-        return self.base.right.take(self._columns)
-
-
 class HeldEvaluator(Evaluator):
-    """The values of a given matrix: nothing is computed."""
+    """The values of a given matrix, or of some of its rows and columns: nothing is computed."""
 
-    def __init__(self, K: Any):
-        self.K = K
+    def __init__(self, K: Any, rows: np.ndarray | None = None, columns: np.ndarray | None = None):
+        self.given, self._rows, self._columns = K, rows, columns
+
+    @cached_property
+    def K(self) -> Any:
+        """The matrix; a part is copied only if it is needed."""
+        return self.given if self._rows is None else _part(self.given, self._rows, self._columns)
 
     @property
     def symmetric(self) -> bool:
@@ -322,14 +187,15 @@ class HeldEvaluator(Evaluator):
 
     @property
     def shape(self) -> tuple[int, int]:
-        return len(self.left), len(self.right)
+        n, m = self.given.shape
+        return (n, m) if self._rows is None else (len(self._rows), len(self._columns))  # type: ignore[arg-type]
+
+    @property
+    def separate(self) -> bool:
+        return True
 
     def block(self, rows: Index, columns: Index) -> Any:
-        part = take(self.K, rows)
-        if isinstance(columns, slice) and columns == slice(None):
-            return part
-        xp = namespace(self.K)
-        return xp.matrix_transpose(take(xp.matrix_transpose(part), columns))
+        return _part(self.K, rows, columns)
 
     def diagonal(self) -> Any:
         return namespace(self.K).linalg.diagonal(self.K)
@@ -337,22 +203,12 @@ class HeldEvaluator(Evaluator):
     def dense(self, n_jobs: int | None = None) -> Any:
         return self.K
 
-    def quick(self, n_jobs: int | None = 1) -> Any:
-        return self.K
-
     def product(self, V: Array, n_jobs: int | None = None, entries: int | None = None) -> Any:
         return self.K @ V
 
-    @cached_property
-    def left(self) -> Points:
-        return HeldPoints(self.K, np.arange(self.K.shape[0]))
-
-    @cached_property
-    def right(self) -> Points:
-        return HeldPoints(self.K, np.arange(self.K.shape[1]))
-
     def take(self, rows: Index, columns: Index = slice(None)) -> Evaluator:
-        return _HeldPart(self, rows, columns)
+        own = self._numbers()
+        return HeldEvaluator(self.given, own[0][rows], own[1][columns])
 
     def cast(self, dtype: DType) -> Evaluator:
         return self  # rows are written in any precision
@@ -360,36 +216,13 @@ class HeldEvaluator(Evaluator):
     def exact(self, rows: Index, columns: Index) -> Any:
         return self.block(rows, columns)
 
+    def _between(self, rows: np.ndarray, other: Any, columns: slice) -> Any:
+        return self.given[np.ix_(self._numbers()[0][rows], other._numbers()[1][columns])]
 
-class _HeldPart(HeldEvaluator):
-    """Some rows and columns of a matrix that is held, copied only if the submatrix is needed."""
-
-    def __init__(self, base: HeldEvaluator, rows: Index, columns: Index):
-        self._part = base, rows, columns
-        self.left, self.right = base.left.take(rows), base.right.take(columns)
-
-    @cached_property
-    def K(self) -> Any:
-        base, rows, columns = self._part
-        return base.block(rows, columns)
-
-
-class HeldPoints(Points):
-    """Some rows, or columns, of a matrix that is held."""
-
-    separate = True
-
-    def __init__(self, K: Array, index: np.ndarray):
-        self.K, self.index = K, index
-
-    def __len__(self) -> int:
-        return len(self.index)
-
-    def take(self, index: Index) -> HeldPoints:
-        return HeldPoints(self.K, self.index[index])
-
-    def matrix(self, other: Any) -> Any:
-        return self.K[np.ix_(self.index, other.index)]
+    def _numbers(self) -> tuple[np.ndarray, np.ndarray]:
+        """Which rows and columns of the given matrix these are."""
+        n, m = self.given.shape
+        return (np.arange(n), np.arange(m)) if self._rows is None else (self._rows, self._columns)  # type: ignore[return-value]
 
 
 @backend
@@ -402,21 +235,31 @@ class WholeEvaluator(HeldEvaluator):
 
     def __init__(self, kernel: Evaluable, X: Any, Y: Any = None):
         Evaluator.__init__(self, kernel, X, Y)
+        self._rows = self._columns = None
 
     @cached_property
-    def K(self) -> Any:
-        return self._whole()
+    def given(self) -> Any:
+        return self.kernel.evaluate(self.X, self._given)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "K"}
+        return {name: value for name, value in super().__getstate__().items() if name not in ("K", "given")}
+
+
+def is_all(index: Index) -> bool:
+    """Whether an index selects everything."""
+    return isinstance(index, slice) and index == slice(None)
+
+
+def _part(K: Any, rows: Index, columns: Index) -> Any:
+    part = take(K, rows)
+    if is_all(columns):
+        return part
+    xp = namespace(K)
+    return xp.matrix_transpose(take(xp.matrix_transpose(part), columns))
 
 
 def cast(X: Checked, dtype: DType) -> Any:
-    """Floating-point arrays and CSR matrices in another precision; other collections as they are."""
+    """Floating-point arrays and CSR matrices in another precision; other collections unchanged."""
     if is_sparse(X):
         return X if X.dtype == dtype else X.astype(dtype)
     return X.astype(dtype, copy=False) if isinstance(X, np.ndarray) and X.dtype.kind == "f" else X
-
-
-def _pairs(rows: list[slice], columns: list[slice], symmetric: bool) -> Iterator[tuple[slice, slice]]:
-    return ((r, c) for i, r in enumerate(rows) for c in (columns[i:] if symmetric else columns))

@@ -83,7 +83,7 @@ def pack(X: Checked, panels: Any) -> None:
 
 @njit
 def _rows(A: Array, a: Array, panels: Any, b: Array, out: Array, places: Any, first: int, last: int) -> None:
-    """out[places[i], j] = 2^(AᵢᵀBⱼ − aᵢ − bⱼ) for the panels of B from `first` to `last`, products on hot data."""
+    """out[places[i], j] = 2^(AᵢᵀBⱼ − aᵢ − bⱼ) for the panels of B from `first` to `last`, from cached products."""
     tile, depth = np.empty((TALL, PANEL), np.float32), A.shape[1]
     for top in range(0, A.shape[0], TALL):
         height = min(TALL, A.shape[0] - top)

@@ -1,4 +1,4 @@
-"""Members of a collection in the form from which a kernel's values follow fastest."""
+"""Members of a collection in the form that gives a kernel's values fastest."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import numpy as np
 from .._array import is_array
 from ..types import Checked, Evaluable, Index
 
-TILE = 512  # columns of one block: with a few hundred rows it stays in the cache
+TILE = 512  # columns of one block, which fits in cache with a few hundred rows
 
 
 class Points:
-    """A collection held for many evaluations of one kernel; parts of it are taken, and compared with other parts.
+    """A collection prepared for many evaluations of one kernel between parts of collections.
 
-    A kernel whose values follow from something that is computed once for each member (a scaled vector and its length,
-    features, values over a sample) returns a subclass from `Kernel.points`.
+    A kernel that computes something once per member (a scaled vector and its norm, features, values against a sample)
+    returns a subclass from `Kernel.points`.
 
     Attributes
     ----------
     batch : int
-        Computing more rows than this at once makes them no cheaper.
+        Computing more rows than this at once does not make them cheaper.
     separate : bool
-        Whether the digits of a row do not depend on the rows computed with it. Those of a BLAS product do.
+        Whether a row is bitwise independent of the rows computed with it, unlike in a BLAS product.
     """
 
     batch: int = 512
@@ -40,7 +40,7 @@ class Points:
         return Points(self.kernel, self.kernel.domain.take(self.X, index))
 
     def matrix(self, other: Any) -> Any:
-        """k(xᵢ, yⱼ) for the members of both."""
+        """k(xᵢ, yⱼ) between the members of both."""
         return self.kernel.evaluate(self.X, other.X)
 
     def fill(self, out: np.ndarray, places: np.ndarray, other: Any, start: int, stop: int) -> None:

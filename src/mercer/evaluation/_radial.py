@@ -14,10 +14,10 @@ from ._points import Points
 
 
 class RadialPoints(Points):
-    """Centred, scaled points A and their squared lengths: a block costs one matrix product and one pass over it.
+    """Centred, scaled points A and their squared norms: a block costs one matrix product and one pass over it.
 
-    Distances of close pairs keep fewer digits than those of `Radial.evaluate`; points so many lengthscales apart that k
-    would be wrong are left to that.
+    Less accurate for close pairs than `Radial.evaluate`, which is used instead for points so many lengthscales apart
+    that k would be wrong.
     """
 
     kernel: EvaluableRadial
@@ -44,7 +44,7 @@ class RadialPoints(Points):
 
 
 def radial_points(kernel: EvaluableRadial, X: Checked, beside: Any = None) -> Points:
-    """The points of a radial kernel about the centre of those `beside` them: packed where the compiled rows serve."""
+    """The points of a radial kernel, centred like those `beside` them, and packed if compiled rows apply."""
     if type(beside) is Points:
         return Points(kernel, X)
     packed = kernel.gaussian and X.dtype == np.float32
@@ -56,8 +56,8 @@ def radial_points(kernel: EvaluableRadial, X: Checked, beside: Any = None) -> Po
         if beside is None:
             return Points(kernel, X)
         raise ValueError(
-            f"{where(kernel)}: X holds points so far from the others that the square of their distance is no {A.dtype} "
-            "number; scale the data, or raise the lengthscale."
+            f"{where(kernel)}: X holds points so far from the others that their squared distance overflows {A.dtype}; "
+            "scale the data, or raise the lengthscale."
         )
     lengths = row_products(A, A)
     if beside is None and not decided(eps(A) ** 0.5 * namespace(lengths).max(lengths) <= 1.0):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.linear_model import Ridge
@@ -11,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer import KernelInterpolator, KernelPCA, KernelRidgeCV
 from mercer.datasets import load_wine
-from mercer.kernels import Fourier, Linear, Wavelet
+from mercer.kernels import Fourier, Kernel, Linear, Wavelet
 
 from .._palette import BLUE, GREEN, GREY, INK, ORANGE
 from ._base import INTERPOLATION_NOTES, Draw, Result, experiment
@@ -57,7 +55,7 @@ def expansions(result: Result, quick: bool, draw: Draw) -> None:
     picture(draw, found, (noisy, ridge.predict(T)), variance)
 
 
-def series(result: Result, name: str, kernel: Any, signal: np.ndarray) -> Series:
+def series(result: Result, name: str, kernel: Kernel, signal: np.ndarray) -> Series:
     """The interpolant of a function on the grid, expanded in the features of the kernel."""
     F = kernel.feature_map(T)
     model = KernelInterpolator(kernel).fit(T, signal)

@@ -103,8 +103,8 @@ def interpolation(result: Result, quick: bool, draw: Draw) -> None:
     remark = f"off by {np.abs(longer(x) - y).max():.0e} at the points"
     result.add("σ = 0.1: another function through the points", "a larger norm", f"{longer.norm() ** 2:.6g}", remark)
     result.note(
-        "A narrow kernel drops to 0 between points; a wide one does not, but its matrix is nearly singular. The points in "
-        "the notes are not given."
+        "A narrow kernel drops to 0 between points; a wide one does not, but its matrix is nearly singular. "
+        "The points in the notes are not given."
     )
     with draw("bandwidths", figsize=(7.4, 4.2)) as (_, ax):
         ax.plot(grid, truth(grid[:, 0]), color=GREY, linewidth=5, alpha=0.35, label="the function")

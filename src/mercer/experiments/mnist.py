@@ -70,9 +70,7 @@ def _grid(result: Result, train: Any, quick: bool, draw: Draw) -> None:
     won = [_best_gamma(train, size, folds, seed) for seed in range(1, draws + 1)]
     ours = ", ".join(f"2^{power}: {won.count(power)}" for power in sorted(set(won)))
     result.add(f"  γ that wins in {draws} other draws, C = {C:g}", f"{GAMMA:g}", ours, "of the digits")
-    result.note(
-        f"Which pair wins depends on the random {size:,} digits. The machines use the thesis's pair."
-    )
+    result.note(f"Which pair wins depends on the random {size:,} digits. The machines use the thesis's pair.")
     with draw("grid", figsize=(6.6, 4.6)) as (_, ax):
         GridDisplay.from_cv_results(search.cv_results_, ax=ax)
 

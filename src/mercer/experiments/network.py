@@ -156,9 +156,7 @@ def network(result: Result, quick: bool, draw: Draw) -> None:
         "exercise itself states 87.7 % and 97.6 %."
     )
     if quick:
-        result.note(
-            f"A quick run trains on {n:,} of the 60,000 digits, in fewer steps; compare only the full run."
-        )
+        result.note(f"A quick run trains on {n:,} of the 60,000 digits, in fewer steps; compare only the full run.")
     with draw("features", figsize=(5.4, 5.4)) as (_, ax):
         strokes = stack[0].weights.T
         scale = np.abs(strokes).max(axis=1, keepdims=True)

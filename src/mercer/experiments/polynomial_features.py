@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import comb
-from typing import Any
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
@@ -11,7 +10,7 @@ from numpy.polynomial.laguerre import laggauss
 from numpy.polynomial.legendre import leggauss
 
 from mercer import RKHS, Function
-from mercer.kernels import Gaussian, Polynomial
+from mercer.kernels import Gaussian, Kernel, Polynomial
 
 from .._palette import BLUE, GREY, ORANGE
 from ._base import SLIDES, Draw, Result, experiment
@@ -25,7 +24,7 @@ def distributions() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     return {"normal": (x, v / v.sum()), "exponential": (e - 1, w), "uniform": (np.sqrt(3) * u, q / 2)}
 
 
-def mean(kernel: Any, name: str) -> Function:
+def mean(kernel: Kernel, name: str) -> Function:
     """The kernel mean E k(·, X) of a distribution."""
     nodes, weights = distributions()[name]
     return RKHS(kernel).function(nodes[:, None], weights)

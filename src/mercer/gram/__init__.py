@@ -1,6 +1,6 @@
 """Representations of the Gram matrix: dense, recomputed in tiles, or as a thin factor, exact or approximate."""
 
-from ._base import Gram, Operator, Representation, Wrapped
+from ._base import Cross, Gram, Operator, Representation, Wrapped
 from .auto import Auto, GramLike, as_representation
 from .centered import Centered
 from .dense import Dense
@@ -14,6 +14,7 @@ from .random_features import RandomFeatures
 __all__ = [
     "Auto",
     "Centered",
+    "Cross",
     "Dense",
     "Gram",
     "GramLike",

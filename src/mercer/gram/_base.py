@@ -2,8 +2,8 @@
 
 A `Representation` holds parameters only (``Dense()``, ``Nystrom(rank=500)``). Its `build` returns a `Gram`: the matrix
 K = (k(xᵢ, xⱼ)), or an approximation K̂ of it, with three required operations, ``@``, `diagonal` and `block`, and `cross`
-for new points under the *same* approximation. `provides` lists what else it has: "dense" (the matrix itself is stored),
-"factor" (a thin Z with K̂ = ZZᵀ is stored) and more.
+for new points under the *same* approximation. `provides` lists further capabilities: "dense" (the matrix itself is
+stored), "factor" (a thin Z with K̂ = ZZᵀ is stored) and more.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Operator:
     Attributes
     ----------
     provides : frozenset of str
-        What else it has: "dense" (the matrix is stored), "factor" (a thin Z with K̂ = ZZᵀ is stored), "sparse" (a
-        sparse matrix is stored).
+        Further capabilities: "dense" (the matrix is stored), "factor" (a thin Z with K̂ = ZZᵀ is stored), "sparse"
+        (a sparse matrix is stored).
     matrix : csr_array
         The stored sparse matrix.
     own_features : bool

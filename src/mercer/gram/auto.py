@@ -21,7 +21,7 @@ from .packed import Packed, suits
 from .random_features import RandomFeatures
 
 NEEDS = ("matrix", "factor", "products", "rows")
-MANY = 500  # samples above which storing half of the matrix is worth the tiles
+MANY = 500  # samples above which tiles of half the matrix pay off
 GramLike: TypeAlias = Representation | Gram | str  # anything that specifies a representation
 
 

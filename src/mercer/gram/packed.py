@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from threading import Lock
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from .. import _threads
 from .._array import on_host
 from .._errors import check_number, where
-from ..evaluation import Points, bind
+from ..evaluation import Evaluator, bind
 from ..kernels import Kernel
 from ..types import Array, Checked, Index
 from ._base import Gram, Representation
@@ -21,13 +20,12 @@ TILE = 1024  # rows and columns of a stored tile
 
 
 class PackedGram(Gram):
-    """K by its tiles on and above the diagonal, used twice in every product; `held` counts the bytes of stored tiles."""
+    """K by its tiles on and above the diagonal, used twice in every product; `held` counts the bytes stored."""
 
     def __init__(self, kernel: Kernel, X: Checked, memory: int, n_jobs: int | None):
         super().__init__(kernel, X)
         self.memory, self.n_jobs, self.held = memory, n_jobs, 0
         self._slices = _threads.slices(self.n, TILE)
-        self._parts = [self.evaluator.right.take(s) for s in self._slices]
         self._kept: dict[tuple[int, int], np.ndarray] = {}
         self._lock = Lock()
 
@@ -38,32 +36,33 @@ class PackedGram(Gram):
 
         def work(t: int) -> None:
             # preparing the columns of more than one tile at a time would make a second copy of X
-            out, column = partial[t], lru_cache(1)(lambda j: self._parts[j].take(slice(None)))
+            out, column = partial[t], lru_cache(1)(lambda j: self.evaluator.take(slice(None), self._slices[j]))
             for i, j in pairs[t::threads]:
-                tile, r, c = self._tile(i, j, column), self._slices[i], self._slices[j]
+                r, c = self._slices[i], self._slices[j]
+                tile = self._kept.get((i, j))
+                tile = self._computed(i, j, column(j)) if tile is None else tile
                 out[r] += tile @ V[c]
                 if i != j:
                     out[c] += tile.T @ V[r]
 
         _threads.run(range(threads), work, self.n_jobs)
         if len(self._kept) == len(pairs):
-            self._parts = []  # all tiles are stored, so the prepared samples are no longer needed
+            vars(self).pop("evaluator", None)  # all tiles are stored: its prepared samples are no longer needed
         return sum(partial[1:], start=partial[0])
 
     def block(self, rows: Index, columns: Index) -> Any:
         take = self.kernel.domain.take
         return bind(self.kernel, take(self.X, rows), take(self.X, columns)).dense(self.n_jobs)  # bounded temporaries
 
-    def _tile(self, i: int, j: int, column: Callable[[int], Points]) -> np.ndarray:
-        tile = self._kept.get((i, j))
-        if tile is None:
-            # the diagonal has equal points, for which products of prepared points lose digits
-            same = self.kernel.domain.take(self.X, self._slices[i]) if i == j else None
-            tile = self._parts[i].matrix(column(j)) if same is None else self.kernel.evaluate(same)
-            with self._lock:
-                if self.held + tile.nbytes <= self.memory:
-                    self.held += tile.nbytes
-                    self._kept[i, j] = tile
+    def _computed(self, i: int, j: int, column: Evaluator) -> np.ndarray:
+        r = self._slices[i]
+        # the diagonal has equal points, for which products of prepared points lose digits
+        same = bind(self.kernel, self.kernel.domain.take(self.X, r)).dense(1) if i == j else None
+        tile: np.ndarray = column.tile(r) if same is None else same
+        with self._lock:
+            if self.held + tile.nbytes <= self.memory:
+                self.held += tile.nbytes
+                self._kept[i, j] = tile
         return tile
 
     def __getstate__(self) -> dict[str, Any]:

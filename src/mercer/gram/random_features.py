@@ -108,7 +108,7 @@ class RandomFeatures(Representation):
 
 
 def _orthogonal(owner: RandomFeatures, kernel: Any, W: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Frequencies of the same lengths as in W; each d of them get orthogonal directions, uniform on the sphere."""
+    """Frequencies with the lengths of those in W and, d at a time, orthogonal directions, uniform on the sphere."""
     # lengths and directions are those before the lengthscale: W = U A with A linear and U isotropic
     m, d = W.shape
     if hasattr(kernel, "frequencies"):

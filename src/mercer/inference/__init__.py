@@ -1,4 +1,4 @@
-"""Hypothesis tests, and prediction intervals."""
+"""Hypothesis tests and prediction intervals."""
 
 from ._result import KernelTestResult
 from .conditional import conditional_independence_test

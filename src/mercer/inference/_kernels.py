@@ -37,7 +37,7 @@ def lengthscales(X: Data, count: int) -> list[float]:
 def collection(
     owner: str, kernel: KernelLike, members: Callable[[Kernel], Any], families: Sequence[type[Kernel]], count: int
 ) -> list[tuple[Kernel, Any]]:
-    """The kernels of an argument, resolved on the data, each with its collection, as `members` checks it."""
+    """The kernels given by an argument, resolved on the data, each with its collection as checked by `members`."""
     if isinstance(kernel, str) and kernel == "aggregate":
         X = members(families[0]())
         return [(family(lengthscale=s), X) for family in families for s in lengthscales(X, count)]
@@ -47,16 +47,16 @@ def collection(
     for given in kernel if isinstance(kernel, (list, tuple)) else [kernel]:
         k = as_kernel(given)
         if k.domain.precomputed:
-            raise TypeError(f"{owner}: {k} has no values for new members; use FiniteDomain(K) on 0, …, n − 1.")
+            raise TypeError(f"{owner}: {k} cannot be evaluated at new members; use FiniteDomain(K) on 0, …, n − 1.")
         X = members(k)
         k = k.resolve(X)
         k.validate()
         claim = k.definiteness_in(k.domain.dimension(X))
-        # order 1 is enough, because the coefficients of a difference of means sum to zero
+        # order 1 suffices, because the coefficients of a difference of means sum to zero
         if claim.kind != "UNKNOWN" and not (claim.is_cpd and claim.order <= 1):
             raise ValueError(
-                f"{owner}: {k} is {claim}; the statistic needs a kernel that is positive definite, or conditionally of "
-                f"order 1 (such as 'power', minus the distance).{remedies(claim)}"
+                f"{owner}: {k} is {claim}; the statistic needs a positive definite kernel, or a conditionally positive "
+                f"definite one of order 1 (such as 'power', minus the distance).{remedies(claim)}"
             )
         k.check_values(X, owner)
         found.append((k, X))
@@ -66,13 +66,13 @@ def collection(
 def centred(kernel: Kernel, X: Data, gram: GramLike, rng: np.random.Generator) -> CenteredGram:
     """The centred matrix; "auto" uses a thin factor if its error is at most 10⁻⁸ of the trace."""
     kernel = kernel.about(X)
-    # the factor does not depend on labels or pairing, so permutation tests with it are exact too
+    # the factor does not depend on labels or pairing, so permutation tests remain exact
     factor = thin(kernel, X, rng) if gram == "auto" else None
     return CenteredGram(as_representation(gram).build(kernel, X, rng) if factor is None else factor)
 
 
 def is_constant(matrix: CenteredGram) -> bool:
-    """Whether the kernel cannot tell the members apart."""
+    """Whether the kernel does not distinguish the members."""
     return bool(host(matrix.diagonal()).sum() <= 1e-12 * np.abs(host(matrix.base.diagonal())).sum())
 
 
@@ -91,7 +91,7 @@ def eigenvalues(matrix: CenteredGram) -> np.ndarray:
 
 
 def _compact(matrix: CenteredGram) -> np.ndarray:
-    """ZᵀZ for a matrix ZZᵀ, whose eigenvalues other than zero are the same, or the matrix itself."""
+    """ZᵀZ for a matrix ZZᵀ, which has the same nonzero eigenvalues, or the matrix itself."""
     if "factor" not in matrix.provides:
         return host(matrix.dense()).astype(np.float64)
     Z = host(matrix.factor()).astype(np.float64)
@@ -99,7 +99,7 @@ def _compact(matrix: CenteredGram) -> np.ndarray:
 
 
 def matrix_moments(matrix: CenteredGram, biased: bool) -> Moments:
-    """Moments of K̃ or, for unbiased statistics, of K̃ without its diagonal, centred again."""
+    """Moments of K̃ or, for unbiased statistics, of K̃ without its diagonal, recentred."""
     d, n = host(matrix.diagonal()).astype(np.float64), matrix.n
     square, squares = float(np.sum(_compact(matrix) ** 2)), float(d @ d)
     if biased:

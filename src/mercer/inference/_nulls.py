@@ -1,4 +1,4 @@
-"""Null distributions: from group actions, from moments, from spectra; and one p-value from many kernels.
+"""Null distributions from group actions, moments and spectra, and aggregation of p-values over kernels.
 
 Statistics of two samples and of pairs are T = Σᵢⱼ AᵢⱼBᵢⱼ, with symmetric matrices whose rows sum to zero; under the
 null hypothesis T is distributed as T(π) = Σᵢⱼ Aᵢⱼ B_π(i)π(j). For two samples, B encodes membership.
@@ -20,17 +20,17 @@ from ..context import Status, StoppedError, current, warn_early
 from ..gram import Operator
 
 CELLS = 1 << 24  # numbers in one batch of draws: 128 MiB
-WORK = 1 << 30  # multiplications between two checks of the time
+WORK = 1 << 30  # multiplications between two checks of the time limit
 
 
 def batches(count: int, each: int) -> list[int]:
-    """`count` draws of `each` numbers, in batches that fit into memory."""
+    """Batch sizes for `count` draws of `each` numbers, so that batches fit into memory."""
     size = max(1, min(count, CELLS // max(1, each)))
     return [min(size, count - start) for start in range(0, count, size)]
 
 
 def in_time(count: int, n: int) -> Iterator[slice]:
-    """Slices of a batch of draws, each a product with an n × n matrix, until the time is up."""
+    """Slices of a batch of draws, each a product with an (n, n) matrix, until the time limit."""
     context = current()
     for part in slices(count, max(64, WORK // n**2)):
         if context({"draws": part.start}) is not None:
@@ -41,7 +41,7 @@ def in_time(count: int, n: int) -> Iterator[slice]:
 def quadratics(
     matrix: Operator, draws: int, columns: Callable[[int, bool], np.ndarray]
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Parts of (vᵀKv, v) for 1 + draws columns v, until the time is up; `columns(count, first)` gives them."""
+    """(vᵀKv, v) in parts, for 1 + draws columns v from `columns(count, first)`, until the time limit."""
     for number, count in enumerate(batches(draws + 1, matrix.n)):
         V = columns(count, number == 0)
         for part in in_time(count, matrix.n):
@@ -52,7 +52,7 @@ def quadratics(
 
 
 def in_common(owner: str, rows: list[np.ndarray], draws: int) -> np.ndarray:
-    """Statistics of several kernels, observed and drawn, for the draws that all kernels completed."""
+    """Observed and drawn statistics of several kernels, for the draws completed for all kernels."""
     done = min(map(len, rows)) - 1
     if done < draws:
         status = current()() or Status.TIME_BUDGET
@@ -63,18 +63,18 @@ def in_common(owner: str, rows: list[np.ndarray], draws: int) -> np.ndarray:
 
 
 def digits_of(like: Any) -> int:
-    """The number of digits to which equal statistics agree despite rounding."""
+    """Number of digits to which equal statistics agree despite rounding."""
     return 12 if eps(like) < 1e-10 else 5
 
 
 def even(T: np.ndarray, sizes: Any = 0.0, digits: int = 12) -> np.ndarray:
-    """T, rounded so that ties are exact, in units of its largest entry, or of `sizes`, the sums that it is left of."""
+    """T in units of its largest entry, or of `sizes` (the size of the cancelling sums), rounded to make ties exact."""
     scale = np.maximum(np.abs(T).max(axis=1), sizes)[:, None]
     return np.round(T / np.where(scale > 0, scale, 1.0), digits)
 
 
 def p_values(T: np.ndarray) -> np.ndarray:
-    """For each entry of (kernels, 1 + draws): the fraction of columns, itself included, with a statistic as large."""
+    """For each entry of (kernels, 1 + draws): the fraction of columns, including its own, with T at least as large."""
     below = np.stack([np.searchsorted(np.sort(row), row) for row in T])
     return (T.shape[1] - below) / T.shape[1]
 
@@ -83,10 +83,10 @@ def aggregate(T: np.ndarray, sizes: Any = 0.0, digits: int = 12) -> tuple[float,
     """The corrected p-value, the p-values of the kernels, and the most significant kernel; column 0 is observed."""
     T = even(T, sizes, digits)
     p = p_values(T)
-    least = p.min(axis=0)  # itself a statistic, with a known distribution under the same draws
-    # draws with an equal least p-value are ordered by the standardised statistic: otherwise the largest draw of every
-    # kernel would count against an observation that is far larger
-    spread = T.std(axis=1, keepdims=True)  # over all columns, treated equally
+    least = p.min(axis=0)  # itself a statistic, whose distribution follows from the same draws
+    # draws with equal smallest p-values are ordered by the standardised statistic: otherwise the largest draw of every
+    # kernel would count against a far larger observation
+    spread = T.std(axis=1, keepdims=True)  # over all columns alike
     score = np.round((T - T.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0), digits - 3)
     furthest = np.where(p == least, score, -np.inf).max(axis=0)
     as_extreme = (least < least[0]) | ((least == least[0]) & (furthest >= furthest[0]))
@@ -122,7 +122,7 @@ def permutation_moments(A: Moments, B: Moments, n: int) -> tuple[float, float]:
 
 
 def gamma(statistic: float, mean: float, variance: float, shift: float, draws: int) -> tuple[float, np.ndarray]:
-    """The p-value and quantiles of a gamma distribution with these moments, shifted to the left by `shift`."""
+    """The p-value, and quantiles of a gamma distribution with these moments, shifted left by `shift`."""
     if variance <= 1e-13 * mean**2:  # up to rounding, all draws equal the observation
         return 1.0, np.full(draws, mean - shift)
     null = gamma_distribution(mean**2 / variance, loc=-shift, scale=variance / mean)
@@ -134,7 +134,7 @@ def gamma(statistic: float, mean: float, variance: float, shift: float, draws: i
 
 def spectrum(weights: np.ndarray, centred: bool, draws: int, rng: np.random.Generator) -> np.ndarray:
     """Draws of Σ wₖzₖ², or of Σ wₖ(zₖ² − 1), with independent standard normal z; weights may be negative."""
-    # the smallest ones, with 10⁻⁸ of the variance in total, are replaced by their mean
+    # the smallest terms, with 10⁻⁸ of the variance in total, are replaced by their mean
     w = weights[np.argsort(-np.abs(weights))]
     kept = max(1, int(np.searchsorted(np.cumsum(w**2), (1 - 1e-8) * np.sum(w**2))) + 1)
     constant = -w[:kept].sum() if centred else w[kept:].sum()
@@ -142,5 +142,5 @@ def spectrum(weights: np.ndarray, centred: bool, draws: int, rng: np.random.Gene
 
 
 def tail(statistic: float, null: Any) -> float:
-    """(1 + #{draws as large})/(1 + draws)."""
+    """The p-value (1 + #{draws at least as large})/(1 + draws)."""
     return float(p_values(even(np.concatenate([[statistic], null])[None, :]))[0, 0])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels import Kernel
 from ..space import Function
 
 
@@ -17,9 +18,9 @@ class KernelTestResult:
     Attributes
     ----------
     statistic : float
-        The statistic of `kernel`.
+        The statistic for `kernel`.
     p_value : float
-        Corrected for the number of kernels, if there are several.
+        Corrected for multiple testing if there are several kernels.
     null : array
         A sample from the null distribution of the statistic: permutations, weighted chi-squares, or wild bootstrap. For
         a null distribution in closed form, its quantiles at (b − ½)/B.
@@ -28,18 +29,18 @@ class KernelTestResult:
     kernel : Kernel, or tuple of kernels
         The most significant kernel, with all its parameters; a tuple if each collection has its own.
     witness : Function or None
-        The function that shows the largest deviation from the hypothesis.
+        The function with the largest deviation from the null hypothesis.
     kernels : tuple
         All tested kernels.
     p_values : array
-        One for each of them, not corrected.
+        One uncorrected p-value per kernel.
     """
 
     statistic: float
     p_value: float
     null: np.ndarray
     method: str
-    kernel: Any
+    kernel: Kernel | tuple[Kernel, ...]
     witness: Function | None = None
     kernels: tuple[Any, ...] = ()
     p_values: np.ndarray = field(default_factory=lambda: np.empty(0))

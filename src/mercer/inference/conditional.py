@@ -1,8 +1,6 @@
-"""Are X and Y independent given Z? The kernel-based conditional independence test."""
+"""The kernel-based test of conditional independence."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -20,8 +18,8 @@ from ._result import KernelTestResult
 
 NAME = "conditional_independence_test"
 RATIOS = (0.25, 0.5, 1.0, 2.0)  # candidate lengthscales for Z, in median distances
-ALPHAS = np.geomspace(1e-6, 1.0, 19)  # candidate ridges, in units of the largest eigenvalue
-TOLERANCE = 0.05  # a regression with more degrees of freedom may have a score worse by this fraction
+ALPHAS = np.geomspace(1e-6, 1.0, 19)  # candidate ridge parameters, in units of the largest eigenvalue
+TOLERANCE = 0.05  # relative loss in score accepted for more degrees of freedom
 
 
 @speaking
@@ -32,8 +30,8 @@ def conditional_independence_test(
     Z: Array,
     *,
     kernel: KernelLike = "gaussian(lengthscale='median')",
-    kernel_y: Any = None,
-    kernel_z: Any = "select",
+    kernel_y: KernelLike | None = None,
+    kernel_z: KernelLike = "select",
     alpha: float | None = None,
     null: str = "spectrum",
     n_draws: int = 9999,
@@ -53,36 +51,36 @@ def conditional_independence_test(
     X, Y, Z : collections
         n members each, in triples; any kind of data.
     kernel : Kernel, name or expression
-        For X. Positive definite, or conditionally of order 1, which is centred.
+        For X. Positive definite, or conditionally so of order 1; the latter is centred.
     kernel_y : Kernel, name or expression, optional
         For Y; None is the same as for X.
     kernel_z : Kernel, name, expression, or "select"
-        For Z. "select" tries Gaussians of ¼, ½, 1 and 2 median distances, for the regressions of X and of Y each.
+        For Z. "select" tries Gaussians of ¼, ½, 1 and 2 median distances, separately for the regressions of X and Y.
     alpha : float > 0, optional
-        The ridge parameter of both regressions: (K̃ + αI)a = y. Larger values leave more of Z in the residuals, which
-        then look dependent; smaller values remove more of X and Y, and reduce power. By default, generalised
-        cross-validation chooses it for each regression. Among the ridges (and kernels) with a score within 5 % of the
-        best, the one with the most degrees of freedom is used, because bias affects the level, and variance only power.
+        Ridge parameter of both regressions: (K̃ + αI)a = y. Larger values leave more of Z in the residuals, which then
+        look dependent; smaller values remove more of X and Y, and reduce power. By default, generalised
+        cross-validation selects it for each regression: among the parameters (and kernels) with a score within 5 % of
+        the best, that with the most degrees of freedom, because bias affects the level but variance only the power.
     null : {"spectrum", "gamma"}
-        "spectrum" draws from the limit of the null distribution (see Notes), "gamma" is the gamma distribution of its
+        "spectrum" draws from the limiting null distribution (see Notes); "gamma" is the gamma distribution with its
         mean and variance.
     n_draws : int >= 1
-        Draws from the spectrum.
+        Number of draws for "spectrum".
     random_state : int, Generator or None
     time_budget : float > 0, optional
-        Seconds after which the test stops with an error.
+        Time limit in seconds; on expiry an error is raised.
 
     Returns
     -------
     KernelTestResult
-        Its `kernel` has three entries, for X, Y and Z (as chosen for Y); there is no `witness`.
+        Its `kernel` has three entries, for X, Y and Z (selected for Y); there is no `witness`.
 
     Notes
     -----
     No test of conditional independence has power against all alternatives and a valid level for all distributions. The
-    level of this one is asymptotic, and requires that the regressions capture the dependence of X and Y on Z. For a
-    rough dependence on Z, or many coordinates, raise n. (With five coordinates and n = 100 to 200, simulations at level
-    10 % gave 15 % of rejections; with one, smooth or rough, 8 to 13 %.) Costs O(n³) time and O(n²) memory.
+    level of this one is asymptotic, and requires that the regressions capture the dependence of X and Y on Z. If it is
+    rough, or Z has many coordinates, raise n. (In simulations at level 10 %, the rejection rate was 15 % with five
+    coordinates and n = 100 to 200; with one, smooth or rough, 8 to 13 %.) Costs O(n³) time and O(n²) memory.
 
     The null distribution is a wild bootstrap given Y and Z: the residuals of (X, Z) get random signs, and are regressed
     on Z again,
@@ -90,15 +88,16 @@ def conditional_independence_test(
     .. math:: T^* = \frac{1}{n} \sum_{ij} w_i w_j\, (R B R)_{ij} \frac{A_{ij}}{\sqrt{r_i r_j}}, \qquad
               r_i = \sum_j (R_{ij} - \tfrac1n)^2
 
-    where R belongs to (X, Z), and rᵢ is the fraction of noise that it leaves in the i-th residual. The paper has AᵢⱼBᵢⱼ
-    instead: its T* is too small, by a factor of about 1 − p/n for regressions with p degrees of freedom. For large n,
-    the part with i ≠ j tends to Σ λₖzₖ², with the eigenvalues λ of its matrix and independent standard normal z.
+    where R is that of (X, Z), and rᵢ is the fraction of the noise that remains in the i-th residual. The paper uses
+    AᵢⱼBᵢⱼ instead: its T* is too small, by a factor of about 1 − p/n for regressions with p degrees of freedom. For
+    large n, the part with i ≠ j tends to Σ λₖzₖ², with the eigenvalues λ of its matrix and independent standard normal
+    z.
 
     References
     ----------
     Zhang, Peters, Janzing, Schölkopf, *Kernel-based conditional independence test and application in causal discovery*
     (2011). Wu, *Jackknife, bootstrap and other resampling methods in regression analysis* (1986). Pogodin, Schrab, Li,
-    Sutherland, Gretton, *Practical kernel tests of conditional independence* (2024): what biased regressions do. Golub,
+    Sutherland, Gretton, *Practical kernel tests of conditional independence* (2024): regression bias. Golub,
     Heath, Wahba, *Generalized cross-validation as a method for choosing a good ridge parameter* (1979). Shah, Peters,
     *The hardness of conditional independence testing and the generalised covariance measure* (2020).
 
@@ -128,7 +127,7 @@ def conditional_independence_test(
         own = candidates[0][1]
     n = len(K)
     if not n == len(L) == len(own):
-        raise ValueError(f"{NAME}: X has {n} members, Y {len(L)} and Z {len(own)}; they are triples, and must agree.")
+        raise ValueError(f"{NAME}: X has {n} members, Y {len(L)} and Z {len(own)}; the numbers must be equal.")
     if n < 4:
         raise ValueError(f"{NAME}: {n} triples are too few; give at least 4.")
     decompositions = []
@@ -151,18 +150,18 @@ def conditional_independence_test(
 
 
 def _matrix(kernel: KernelLike, A: Array, name: str) -> tuple[Kernel, np.ndarray]:
-    """The kernel with its parameters filled in, and its matrix."""
+    """The kernel with its parameters resolved, and its matrix."""
     if is_collection(kernel):
-        raise ValueError(f"{NAME}: the kernel for {name} is {kernel!r}; give a single one.")
+        raise ValueError(f"{NAME}: the kernel for {name} is {kernel!r}; give a single kernel.")
     k, members = collection(NAME, kernel, lambda k: k.domain.check(A, NAME, name), (), 0)[0]
     if not on_host(members):
         raise TypeError(f"{NAME}: {name} is not a NumPy collection; convert it with .cpu().numpy().")
     M = np.asarray(bind(k, members).dense(), dtype=np.float64)
     centred = _centre(M)
     if name != "Z" and np.trace(centred) <= 1e-12 * np.abs(M).max() * len(M):
-        raise ValueError(f"{NAME}: {name} is constant under {k}, and independent of everything.")
+        raise ValueError(f"{NAME}: {name} is constant under {k}, so there is nothing to test.")
     claim = k.definiteness_in(k.domain.dimension(members))
-    # a factor of a product must be positive definite; centring makes it so
+    # factors of a product must be positive definite; centring ensures this
     return k, centred if claim.is_cpd and not claim.is_pd else M
 
 
@@ -174,7 +173,7 @@ def _centre(K: np.ndarray) -> np.ndarray:
 def _residuals(
     M: np.ndarray, decompositions: list[tuple[Kernel, np.ndarray, np.ndarray]], alpha: float | None
 ) -> tuple[np.ndarray, np.ndarray, Kernel]:
-    """RMR, the matrix of the residuals of features with the centred matrix M; R; and the kernel of the regression."""
+    """RMR, the matrix of residuals of features with the centred matrix M; R; and the kernel of the regression."""
     tried = []
     for kernel, values, vectors in decompositions:
         values = np.maximum(values, 0)
@@ -182,7 +181,7 @@ def _residuals(
         ridges = [alpha] if alpha is not None else list(ALPHAS * values[-1]) if values[-1] > 0 else [1.0]
         for a in ridges:
             rest = a / (values + a)
-            # generalised cross-validation of features: n tr(RMR)/(tr R − 1)², where 1 is for their mean
+            # generalised cross-validation of features: n tr(RMR)/(tr R − 1)², where 1 accounts for their mean
             tried.append((float(energy @ rest**2) / (rest.sum() - 1) ** 2, rest.sum(), rest, vectors, kernel))
     enough = (1 + TOLERANCE) * min(score for score, *_ in tried)
     _, _, rest, vectors, kernel = min((one for one in tried if one[0] <= enough), key=lambda one: one[1])
@@ -191,7 +190,7 @@ def _residuals(
 
 
 def _signed(A: np.ndarray, B: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, float]:
-    """The null distribution is that of wᵀSw + c for random signs w: the matrix S, without diagonal, and c."""
+    """S, without its diagonal, and c, such that wᵀSw + c has the null distribution for random signs w."""
     n = len(A)
     # as R1 = 1, R − 11ᵀ/n gives the residuals of centred features; its squared row sums are their noise variances
     left = np.maximum(np.sum((R - 1 / n) ** 2, axis=1), np.finfo(float).tiny) ** -0.5

@@ -1,4 +1,4 @@
-"""Are two collections independent? The Hilbert–Schmidt independence criterion."""
+"""The Hilbert–Schmidt independence criterion, a test of independence."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def hsic_test(
     Y: Data,
     *,
     kernel: KernelLike = "aggregate",
-    kernel_y: Any = None,
+    kernel_y: KernelLike | None = None,
     statistic: str = "unbiased",
     null: str = "permutation",
     n_draws: int = 999,
@@ -40,22 +40,22 @@ def hsic_test(
     random_state: RandomState = None,
     time_budget: float | None = None,
 ) -> KernelTestResult:
-    r"""Test of independence: are X and Y, row by row, dependent?
+    r"""Test of independence for pairs (HSIC).
 
     .. math:: \mathrm{HSIC} = \|\mu_{XY} - \mu_X \otimes \mu_Y\|^2,
               \qquad \widehat{\mathrm{HSIC}}_b = \frac{1}{n^2} \sum_{ij} \tilde K_{ij} \tilde L_{ij}
 
-    is the squared norm of the covariance of features of X with features of Y; :math:`\tilde K` and :math:`\tilde L`
-    are the centred matrices. With k(x, y) = −‖x − y‖ (``kernel="power"``) it is the squared distance covariance.
+    is the squared norm of the cross-covariance of the features of X and Y; :math:`\tilde K` and :math:`\tilde L` are
+    the centred kernel matrices. With k(x, y) = −‖x − y‖ (``kernel="power"``) it is the squared distance covariance.
 
     Parameters
     ----------
     X, Y : collections
         n members each, in pairs; any kinds of data, which may differ.
     kernel : Kernel, name or expression, list of them, or "aggregate"
-        For X. Positive definite, or conditionally of order 1. Of several kernels all pairs are tested together, as in
-        `mmd_test`. "aggregate" is three Gaussians, with lengthscales from half the 5 % quantile of the distances to
-        twice the 95 % quantile.
+        For X. Positive definite, or conditionally so of order 1. If there are several, all pairs are tested together,
+        as in `mmd_test`. "aggregate" is three Gaussians, with lengthscales from half the 5 % quantile of the distances
+        to twice the 95 % quantile.
     kernel_y : as `kernel`, optional
         For Y; None is the same as for X.
     statistic : {"unbiased", "biased"}
@@ -66,21 +66,21 @@ def hsic_test(
         permutations, and "spectrum" is the limiting distribution, a sum of chi-squares weighted by products of the
         eigenvalues of both matrices.
     gram : Representation or name
-        How the matrices are held: dense or with a factor; see `mmd_test`.
+        How the matrices are stored: dense or as a factor; see `mmd_test`.
     n_draws, random_state, time_budget
         As in `mmd_test`.
 
     Returns
     -------
     KernelTestResult
-        Its `witness` is the covariance (1/n) Σ k̃(xᵢ, ·) h̃(yᵢ, ·), a function of pairs ``(X, Y)``: positive where pairs
-        are more frequent than under independence. Its squared norm is the biased statistic.
+        Its `witness` is the cross-covariance (1/n) Σ k̃(xᵢ, ·) h̃(yᵢ, ·), a function of pairs ``(X, Y)``. It is positive
+        where pairs are more frequent than under independence; its squared norm is the biased statistic.
 
     Notes
     -----
     With factors of rank r and s, a permutation costs O(nrs); without factors, O(n²). If n > `n_draws`, the permutations
-    are the n shifts of a random cycle through all members. They form a group, so that the p-value is exact too, and all
-    of them cost one Fourier transform of each diagonal, O(n² log n).
+    are the n shifts of a random cycle through all members. They form a group, so the p-value is still exact; together
+    they cost one Fourier transform per diagonal, O(n² log n).
 
     References
     ----------
@@ -106,7 +106,7 @@ def hsic_test(
     check_number(NAME, "n_draws", n_draws, at_least=1, integer=True)
     kernel_y = kernel if kernel_y is None else kernel_y
     if null != "permutation" and (is_collection(kernel) or is_collection(kernel_y)):
-        raise ValueError(f"{NAME}: null = {null!r} is for one kernel a side; aggregation needs null='permutation'.")
+        raise ValueError(f"{NAME}: null = {null!r} requires one kernel per side; aggregation needs null='permutation'.")
     rng = generator(random_state)
     xs = collection(NAME, kernel, lambda k: k.domain.check(X, NAME, "X"), (Gaussian,), 3)
     ys = collection(NAME, kernel_y, lambda k: k.domain.check(Y, NAME, "Y"), (Gaussian,), 3)
@@ -115,7 +115,7 @@ def hsic_test(
         raise ValueError(f"{NAME}: X has {n} members and Y {size}; they must be pairs.")
     if n < 4:
         raise ValueError(f"{NAME}: {n} pairs are too few; give at least 4.")
-    seed = int(rng.integers(2**63))  # so that random representations use the same permutations as others
+    seed = int(rng.integers(2**63))  # the same permutations for all representations, including randomised ones
     A = [Side(centred(k, x, gram, rng), "X") for k, x in xs]
     B = [Side(centred(k, y, gram, rng), "Y") for k, y in ys]
     biased, scale = statistic == "biased", 1 / n**2 if statistic == "biased" else 1 / (n * (n - 3))
@@ -141,7 +141,7 @@ def hsic_test(
 
 
 class Side:
-    """The centred matrix of one collection, as a thin factor or dense, and its diagonal; in double precision."""
+    """The centred matrix of one collection, dense or as a thin factor, and its diagonal, in double precision."""
 
     def __init__(self, matrix: CenteredGram, name: str):
         if not on_host(matrix.X):
@@ -151,10 +151,10 @@ class Side:
         self.matrix = matrix
         self.diagonal = matrix.diagonal().astype(np.float64)
         if is_constant(matrix):
-            raise ValueError(f"{NAME}: {name} is constant under {matrix.kernel}, and independent of everything.")
+            raise ValueError(f"{NAME}: {name} is constant under {matrix.kernel}, so there is nothing to test.")
         self.factor = self.dense = None
         if "factor" in matrix.provides:
-            # rotated to orthogonal columns, without those that are zero
+            # rotated to orthogonal columns; zero columns are dropped
             Z = matrix.factor().astype(np.float64)
             values, vectors = np.linalg.eigh(Z.T @ Z)
             self.factor = Z @ vectors[:, values > 1e-12 * values[-1]]
@@ -167,7 +167,7 @@ class Side:
 
 
 class Shuffles:
-    """Permutations in the rows of an array, the first of them the identity."""
+    """Permutations as rows of an array, the identity first."""
 
     def __init__(self, rows: np.ndarray):
         self.rows = rows
@@ -190,7 +190,7 @@ class Shuffles:
 
     def _dense(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         out = np.full(len(self.rows), np.nan)
-        if out.size * A.size < 1 << 22:  # threads would cost more than they save
+        if out.size * A.size < 1 << 22:  # threads would cost more than they gain
             current().check()
             paired(A, B, self.rows, out)
             return out
@@ -207,7 +207,7 @@ class Shuffles:
 
 
 class Cycle:
-    """The n shifts along a cycle through all members: the group of π = σ cᵏ σ⁻¹, with the identity first."""
+    """The n shifts along a cycle through all members: the group of π = σ cᵏ σ⁻¹, the identity first."""
 
     def __init__(self, order: np.ndarray):
         self.order = order
@@ -220,8 +220,8 @@ class Cycle:
         n = len(self.order)
         A, B = (side.as_dense() for side in (a, b))
         total = np.zeros(n // 2 + 1, dtype=complex)
-        # a shift moves each diagonal j − i = d along itself, so that its part of the sum is a circular correlation; the
-        # diagonals d and n − d have the same one
+        # a shift moves each diagonal j − i = d along itself, so its part of the sum is a circular correlation, equal
+        # for the diagonals d and n − d
         offsets, start = np.arange(n // 2 + 1), 0
         for count in batches(len(offsets), 4 * n):
             current().check()
@@ -238,7 +238,7 @@ class Cycle:
 
 
 def group(sides: list[Side], n: int, draws: int, rng: np.random.Generator) -> Shuffles | Cycle:
-    """Random permutations; of large matrices that have no factor, the shifts of a random cycle."""
+    """Random permutations, or for large matrices without a factor the shifts of a random cycle."""
     if n > draws and any(side.factor is None for side in sides):
         return Cycle(rng.permutation(n))
     rows = np.repeat(np.arange(n, dtype=np.int32)[None, :], draws + 1, axis=0)
@@ -247,11 +247,11 @@ def group(sides: list[Side], n: int, draws: int, rng: np.random.Generator) -> Sh
 
 
 def permuted(a: Side, b: Side, permutations: Shuffles | Cycle, biased: bool) -> np.ndarray:
-    """n² HSIC_b, or n(n − 3) HSIC_u, under every permutation that there was time for."""
+    """n² HSIC_b, or n(n − 3) HSIC_u, under all permutations within the time limit."""
     T = permutations.products(a, b)
     if biased:
         return T
-    # without their diagonals the centred matrices have row sums −K̃ᵢᵢ, from which these corrections follow
+    # without diagonals, the centred matrices have row sums −K̃ᵢᵢ, which gives these corrections
     n = len(a.diagonal)
     traces = a.diagonal.sum() * b.diagonal.sum()
     return T - n / (n - 2) * permutations.along(a.diagonal, b.diagonal)[: len(T)] + traces / ((n - 1) * (n - 2))
@@ -266,7 +266,7 @@ def _limit(
         weights = np.outer(eigenvalues(A), eigenvalues(B)).ravel()
         sample = spectrum(weights * scale / (n - 1), not biased, draws, rng)
         return tail(value, sample), sample
-    mean = float(host(A.diagonal()).sum() * host(B.diagonal()).sum()) / (n - 1)  # of the biased statistic
+    mean = float(host(A.diagonal()).sum() * host(B.diagonal()).sum()) / (n - 1)  # mean of the biased statistic
     _, variance = permutation_moments(matrix_moments(A, biased), matrix_moments(B, biased), n)
     return gamma(value, scale * mean, scale**2 * variance, 0.0 if biased else scale * mean, draws)
 

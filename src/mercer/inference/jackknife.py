@@ -25,17 +25,17 @@ from ..solvers.leave_one_out import at_new_points, refuse_determined
 from ..solvers.spectral import Spectral
 from ..types import Array, Data, EstimatorLike, Splitter
 
-CELLS = 1 << 22  # predictions at a time, (new points) × (fits)
+CELLS = 1 << 22  # predictions per batch, (new points) × (fits)
 
 
 def _require_whole() -> None:
-    """Raise if a fit was stopped early, because its residuals guarantee nothing."""
+    """Raise if a fit was stopped early, because its residuals give no guarantee."""
     if status := current()({}):
         raise StoppedError(status)
 
 
 class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
-    r"""Prediction intervals for any regression: the jackknife+, and CV+.
+    r"""Prediction intervals for any regression, by the jackknife+ or CV+.
 
     .. math:: \Big[\, q^-_{\alpha}\big\{f^{(-i)}(x) - |r_i|\big\},\; q^+_{\alpha}\big\{f^{(-i)}(x) + |r_i|\big\} \Big],
               \qquad r_i = y_i - f^{(-i)}(x_i)
@@ -46,37 +46,37 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
 
     .. math:: P\big(y \in \text{interval at } x\big) \ge 1 - 2\alpha
 
-    for every distribution, sample size and estimator; usually it is near 1 − α. The guarantee is on average over all
-    samples, not for each x.
+    for every distribution, sample size and estimator; usually it is close to 1 − α. The guarantee is marginal, not
+    conditional on x.
 
     Parameters
     ----------
     estimator : regressor
-        Of this library, or any with scikit-learn's interface.
+        From this library, or any with scikit-learn's interface.
     level : float in (0, 1)
         1 − α. Larger levels give wider intervals; above n/(n + 1) they are infinite.
     cv : int, splitter or None
-        None: leave one sample out at a time. Otherwise each sample's f⁽⁻ⁱ⁾ is the fit without its fold (CV+): K fits
+        None leaves out one sample at a time. Otherwise each sample's f⁽⁻ⁱ⁾ is the fit without its fold (CV+): K fits
         instead of n, with a guarantee of 1 − 2α − min(2(1 − 1/K)/(n/K + 1), (1 − K/n)/(K + 1)).
     refit : bool
-        True refits for each sample, including all choices from the data (lengthscales, alpha, landmarks); the guarantee
-        holds exactly. False uses the closed form if the estimator is linear in y, with these choices made once on all
-        samples; nothing is lost if they are fixed, or independent of y and hardly depend on one sample. Estimators
+        True refits for each sample, including all data-driven choices (lengthscales, alpha, landmarks); the guarantee
+        holds exactly. False uses the closed form if the estimator is linear in y, making these choices once, on all
+        samples; nothing is lost if they are fixed, or do not depend on y and hardly on any one sample. Estimators
         without a closed form are refitted.
     time_budget : float > 0, optional
-        Seconds after which the fit stops with an error.
+        Time limit in seconds; on expiry an error is raised.
 
     Attributes
     ----------
     estimator_ : estimator
-        Fitted to all samples.
+        The estimator, fitted to all samples.
     residuals_ : array of shape (n_samples,)
         r.
     method_ : {"closed_form", "refit"}
 
     Notes
     -----
-    For ridge regression, interpolation and splines the fits without a sample come from the leave-one-out lemma,
+    For ridge regression, interpolation and splines, leave-one-out fits follow from the lemma
     :math:`f^{(-i)}(x) = f(x) - s_i(x) r_i` with :math:`f(x) = \sum s_i(x) y_i`: one decomposition, and for a
     `SmoothingSpline` one O(n) sweep per new point.
 
@@ -112,12 +112,12 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
         self.time_budget = time_budget
 
     def fit(self, X: Data, y: Array) -> Self:
-        """Fit to samples X and numbers y of shape (n,)."""
+        """Fit to samples X and targets y of shape (n,)."""
         check_number(self, "level", self.level, above=0)
         if self.level >= 1:
             raise ValueError(f"{where(self)}: level = {self.level!r} must be < 1.")
         if is_classifier(self.estimator):
-            raise TypeError(f"{where(self)}: {where(self.estimator)} predicts labels; intervals are for numbers.")
+            raise TypeError(f"{where(self)}: {where(self.estimator)} predicts labels; intervals need a regressor.")
         if y is None:
             raise ValueError(f"{where(self)} requires y to be passed, but the target y is None.")
         X, y = indexable(X, y)
@@ -129,11 +129,11 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
         _require_whole()
         target = np.asarray(host(y), dtype=np.float64)
         if np.ndim(self.estimator_.predict(_safe_indexing(X, [0]))) > 1:
-            raise ValueError(f"{where(self)}: {where(self.estimator)} predicts several numbers; give one of them.")
+            raise ValueError(f"{where(self)}: {where(self.estimator)} predicts several numbers; it must predict one.")
         if hasattr(self.estimator_, "n_features_in_"):
             self.n_features_in_ = self.estimator_.n_features_in_
         self._form: Any = None
-        self._spline: Any = None  # whose fits without a sample are one sweep each
+        self._spline: Any = None  # its leave-one-out fits take one sweep each
         if self.cv is None and not self.refit:
             model = self.estimator_
             self._form = model.linear_form(X, y) if hasattr(model, "linear_form") else None
@@ -150,7 +150,7 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
         else:
             self.residuals_ = target - self._spline.leave_one_out_
             refuse_determined(np.where(np.isnan(self.residuals_), 0.0, 1.0))
-            # samples that are equal but for rounding are merged into the first
+            # samples equal up to rounding are merged into the first
             x = np.asarray(X, dtype=np.float64).reshape(len(target))
             self._place = np.searchsorted(self._spline.x_, x, side="right") - 1
         return self
@@ -173,7 +173,7 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
             self._own[test] = k
             self.residuals_[test] = target[test] - host(model.predict(_safe_split(model, X, y, test, train)[0]))
         if np.any(self._own < 0):
-            raise ValueError(f"{where(self)}: cv leaves out {np.sum(self._own >= 0)} of {n} samples; leave out each.")
+            raise ValueError(f"{where(self)}: cv holds out {np.sum(self._own >= 0)} of {n} samples; hold out each.")
 
     def predict(self, X: Data) -> Any:
         """The predictions of the fit to all samples."""
@@ -185,7 +185,7 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
         check_is_fitted(self)
         size = np.abs(self.residuals_)
         n, alpha = len(size), 1 - self.level
-        # sums such as 0.1·(n + 1) should not fall to the next whole number by rounding
+        # rounding must not move products such as 0.1·(n + 1) across an integer
         low, high = floor(alpha * (n + 1) + 1e-9), ceil((1 - alpha) * (n + 1) - 1e-9)
         m = X.shape[0] if hasattr(X, "shape") else len(X)
         lower, upper = np.full(m, -np.inf), np.full(m, np.inf)
@@ -213,9 +213,9 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
         return host(at_new_points(self._smoother, cross, h, values, residuals))
 
     def _left_out_of_spline(self, model: SmoothingSpline, X: Data) -> np.ndarray:
-        """By the response to one more sample, of value 1 at x where all others are 0, its weight taken away again."""
+        """By the response to an additional sample of value 1 at x, with all others 0, corrected for its weight."""
         # with C the covariance of the values under unit noise, s(x) = w C(·, x), and the fit to that sample alone is
-        # vC(·, x)/(1 + vC(x, x)) if v is its weight; v = 1/C(x, x) loses no digits
+        # vC(·, x)/(1 + vC(x, x)) for its weight v; v = 1/C(x, x) is accurate
         x = np.asarray(X, dtype=np.float64).reshape(-1)
         values, variance = model.predict(x), model._variance(x)
         out = np.empty((len(x), len(self.residuals_)))

@@ -1,4 +1,4 @@
-"""Do two samples have the same distribution? The maximum mean discrepancy."""
+"""The maximum mean discrepancy, a two-sample test."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def mmd_test(
     random_state: RandomState = None,
     time_budget: float | None = None,
 ) -> KernelTestResult:
-    r"""Two-sample test: do X and Y have the same distribution?
+    r"""Two-sample test of equal distributions, by the maximum mean discrepancy (MMD).
 
     .. math:: \mathrm{MMD}^2 = \|\mu_P - \mu_Q\|^2
               = \mathbb{E}\, k(x, x') + \mathbb{E}\, k(y, y') - 2\, \mathbb{E}\, k(x, y),
               \qquad \mu_P = \mathbb{E}_{x \sim P}\, k(\cdot, x)
 
-    is the squared distance of the kernel means of the two distributions. With k(x, y) = −‖x − y‖
+    is the squared distance between the kernel means of the two distributions. With k(x, y) = −‖x − y‖
     (``kernel="power"``) it is the energy distance.
 
     Parameters
@@ -54,30 +54,30 @@ def mmd_test(
     X, Y : collections
         Samples of any data that the kernel accepts; their sizes m and n may differ.
     kernel : Kernel, name or expression, list of them, or "aggregate"
-        Positive definite, or conditionally of order 1. Several kernels are tested together: the smallest p-value is
-        compared with its own distribution under the same permutations, so that the level is exact for any number of
-        kernels. "aggregate" is ten kernels: Gaussian and Laplace, with five lengthscales from half the 5 % quantile of
-        the distances to twice the 95 % quantile. "median" is the median over both samples.
+        Positive definite, or conditionally so of order 1. Several kernels are tested together: the smallest p-value is
+        compared with its distribution under the same permutations, so the level is exact for any number of kernels.
+        "aggregate" is ten kernels: Gaussian and Laplace, with five lengthscales from half the 5 % quantile of the
+        distances to twice the 95 % quantile. "median" means the median over both samples.
     statistic : {"unbiased", "biased", "block"}
-        Means over pairs of different members, means over all pairs (≥ 0), or the mean of the unbiased statistic over
-        blocks of the samples, in time O((m + n)·block_size) per draw.
+        Average over pairs of distinct members, over all pairs (≥ 0), or of the unbiased statistic over blocks of the
+        samples, in O((m + n)·block_size) time per draw.
     null : {"permutation", "gamma", "spectrum", "normal"}
-        "permutation" permutes the membership, for blocks within each block. The p-value (1 + #{as large})/(1 + draws)
-        is exact: under the hypothesis, P(p ≤ α) ≤ α at every sample size. For one kernel, "gamma" has the exact mean
-        and variance over all permutations, and "spectrum" is the limiting distribution, a sum of chi-squares weighted
-        by the eigenvalues of the centred matrix. "normal", for blocks, compares their mean with its standard error by
-        Student's t.
+        "permutation" permutes the sample labels, within each block if there are blocks. The p-value
+        (1 + #{as large})/(1 + draws) is exact: under the null hypothesis, P(p ≤ α) ≤ α at every sample size. For a
+        single kernel, "gamma" matches the exact mean and variance over all permutations, and "spectrum" is the limiting
+        distribution, a sum of chi-squares weighted by the eigenvalues of the centred matrix. "normal", for blocks, is a
+        t-test of their mean.
     n_draws : int >= 1
-        Permutations, or draws from the spectrum. More draws give finer p-values.
+        Permutations, or draws for "spectrum". More draws give finer p-values.
     block_size : int >= 2, optional
-        Members of the smaller sample per block, √min(m, n) by default. Larger blocks give more power and take longer.
+        Members of the smaller sample per block, √min(m, n) by default. Larger blocks give more power but take longer.
     gram : Representation or name
-        The representation of the matrix of both samples. "auto" uses a thin factor if its error is at most 10⁻⁸ of the
-        trace. Permutation tests with an approximation ("nystrom") are exact too, for the approximate kernel.
+        How the matrix of both samples is stored. "auto" uses a thin factor if its error is at most 10⁻⁸ of the trace.
+        Permutation tests with an approximation ("nystrom") are still exact, for the approximate kernel.
     random_state : int, Generator or None
     time_budget : float > 0, optional
-        Seconds after which the draws stop. The p-value is then based on the draws so far, with a warning; without any
-        draws, the test raises an error.
+        Time limit in seconds. On expiry the p-value is based on the draws so far, with a warning; if there are none, an
+        error is raised.
 
     Returns
     -------
@@ -86,8 +86,8 @@ def mmd_test(
 
     Notes
     -----
-    With s the indicator of X and K̃ the centred matrix of both samples, all statistics are functions of sᵀK̃s and of the
-    diagonal. B draws need one product K̃S with B columns, in O((m + n)²B), or O((m + n)rB) with a factor.
+    With s the indicator of X and K̃ the centred matrix of both samples, all statistics are functions of sᵀK̃s and the
+    diagonal. B draws take one product K̃S with B columns, in O((m + n)²B), or O((m + n)rB) with a factor of rank r.
 
     References
     ----------
@@ -111,7 +111,7 @@ def mmd_test(
     check_choice(f"{NAME} with statistic={statistic!r}", "null", null, nulls)
     check_number(NAME, "n_draws", n_draws, at_least=1, integer=True)
     if null != "permutation" and is_collection(kernel):
-        raise ValueError(f"{NAME}: null = {null!r} is for one kernel; aggregation needs null='permutation'.")
+        raise ValueError(f"{NAME}: null = {null!r} requires one kernel; aggregation needs null='permutation'.")
     rng = generator(random_state)
 
     def together(k: Kernel) -> Any:
@@ -162,7 +162,7 @@ def mmd_test(
 
 
 def _first(kernel: Kernel, Z: Array) -> Any:
-    """k(z₁, z₁), for its library and type."""
+    """k(z₁, z₁), for its array library and dtype."""
     return kernel.evaluate_diag(kernel.domain.take(Z, slice(0, 1)))
 
 
@@ -186,11 +186,11 @@ def _biased_mean(matrix: CenteredGram, m: int, n: int) -> float:
 def _statistics(
     matrix: CenteredGram, m: int, n: int, statistic: str, draws: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """The statistic as observed, and under `draws` permutations."""
+    """The observed statistic, followed by `draws` permutations."""
     diagonal, observed = host(matrix.diagonal()), np.repeat([1.0, 0.0], [m, n])[:, None]
 
     def members(count: int, first: bool) -> np.ndarray:
-        """Columns that indicate the members of X among m + n: those observed come first of all, others at random."""
+        """Indicator columns of X among all m + n members: first the observed one, then random ones."""
         drawn = rng.permuted(np.repeat(observed, count, axis=1), axis=0)
         return np.hstack([observed, drawn[:, :-1]]) if first else drawn
 
@@ -225,7 +225,7 @@ def _blocks(m: int, n: int, size: int | None, rng: np.random.Generator) -> list[
 def _block_statistics(
     kernel: Kernel, Z: Array, blocks: list[tuple[np.ndarray, np.ndarray]], draws: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The unbiased statistic in every block (rows), as observed and under permutations within the block; its size."""
+    """The unbiased statistic per block (rows), observed and under permutations within the block, and its size."""
     T, sizes, constant = [], [], True
     for x, y in blocks:
         members = kernel.domain.take(Z, np.concatenate([x, y]))
@@ -264,7 +264,7 @@ def _limit(
         return tail(value, sample), sample
     if biased:  # MMD² = Σ AᵢⱼBᵢⱼ with A the centred matrix and B = wwᵀ, w = (1/m, …, −1/n, …)
         labels = Moments(1 / m + 1 / n, 1 / m**3 + 1 / n**3, (1 / m + 1 / n) ** 2)
-    else:  # without the diagonals, B is 1/m(m − 1) in X, 1/n(n − 1) in Y and −1/mn between them
+    else:  # without diagonals, B is 1/m(m − 1) within X, 1/n(n − 1) within Y and −1/mn between them
         labels = Moments(0.0, 0.0, 1 / (m * (m - 1)) + 1 / (n * (n - 1)) + 2 / (m * n))
     _, variance = permutation_moments(matrix_moments(matrix, biased), labels, N)
     return gamma(value, mean, variance, 0.0 if biased else mean, draws)

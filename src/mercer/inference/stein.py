@@ -1,4 +1,4 @@
-"""Does a sample come from a given density? The kernel Stein discrepancy."""
+"""The kernel Stein discrepancy, a test of goodness of fit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ._nulls import aggregate, digits_of, in_common, quadratics
 from ._result import KernelTestResult
 
 NAME = "stein_test"
-CELLS = 1 << 21  # second derivatives at a time
+CELLS = 1 << 21  # second derivatives per batch
 
 
 class SteinKernel(Kernel):
@@ -31,13 +31,13 @@ class SteinKernel(Kernel):
     .. math:: h(x, y) = s(x)^\top s(y)\, k(x, y) + s(x)^\top \nabla_y k(x, y) + s(y)^\top \nabla_x k(x, y)
               + \operatorname{tr} \nabla_x \nabla_y^\top k(x, y)
 
-    Every function of its space has mean 0 under p (if k and p vanish fast enough), so that the kernel mean of p is 0.
-    The normalisation of p does not matter.
+    Every function in its RKHS has mean 0 under p (if k and p decay fast enough), so the kernel mean of p is 0. The
+    normalisation of p does not matter.
 
     Parameters
     ----------
     kernel : Kernel
-        Provides gradient_x and mixed_xy.
+        Must provide gradient_x and mixed_xy.
     score : callable
         (n, d) array → ∇ log p at its rows, (n, d).
 
@@ -99,7 +99,7 @@ class SteinKernel(Kernel):
 
     def evaluate_diag(self, X: Data) -> Any:
         s, xp = self._score(X), namespace(X)
-        parts = ((X[r, :], s[r, :]) for r in _threads.slices(X.shape[0], 16))  # only diagonals of these are used
+        parts = ((X[r, :], s[r, :]) for r in _threads.slices(X.shape[0], 16))  # only their diagonals are needed
         return xp.concat([xp.linalg.diagonal(self._rows(A, A, t, t)) for A, t in parts])
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
@@ -122,12 +122,12 @@ def stein_test(
     random_state: RandomState = None,
     time_budget: float | None = None,
 ) -> KernelTestResult:
-    r"""Goodness of fit: is X a sample from the density p with the score :math:`\nabla \log p`?
+    r"""Goodness-of-fit test of a sample X and the density p with the score :math:`\nabla \log p`.
 
     .. math:: \widehat{\mathrm{KSD}}^2 = \frac{1}{n^2} \sum_{ij} h(x_i, x_j)
 
-    with the Stein kernel h of p (`SteinKernel`), is the squared norm of the mean of the sample in the space of h, where
-    the mean of p is 0. The test needs neither draws from p nor its normalisation.
+    with the Stein kernel h of p (`SteinKernel`), is the squared norm of the sample mean in the RKHS of h, where the
+    mean of p is 0. The test needs neither draws from p nor its normalisation.
 
     Parameters
     ----------
@@ -139,8 +139,8 @@ def stein_test(
         "aggregate" is five inverse multiquadrics, with lengthscales from half the 5 % quantile of the distances to
         twice the 95 % quantile. (Gaussians miss samples that are too narrow, in many dimensions.)
     flip : float in (0, 0.5]
-        Probability that the bootstrap's sign changes from one row to the next. Use ½ for independent rows, and less for
-        the steps of a Markov chain, so that signs stay as long as the chain is correlated.
+        Probability that the bootstrap sign changes from one row to the next. Use ½ for independent rows, and less for a
+        Markov chain, so that signs persist as long as the chain is correlated.
     n_draws : int >= 1
         Draws of the wild bootstrap. More draws give finer p-values.
     gram, random_state, time_budget
@@ -149,17 +149,17 @@ def stein_test(
     Returns
     -------
     KernelTestResult
-        Its `witness` is the mean (1/n) Σ h(xᵢ, ·): positive where the sample is too dense, and of squared norm the
+        Its `witness` is the mean (1/n) Σ h(xᵢ, ·), positive where the sample is too dense. Its squared norm is the
         statistic.
 
     Notes
     -----
-    The null distribution is that of :math:`n^{-2} \sum_{ij} w_i w_j h(x_i, x_j)` with random signs w: the level holds
-    in the limit of large n. The unbiased statistic, without i = j, differs by a constant that the signs share, and has
-    the same p-value. B draws are one product with a matrix of B columns, O(n²B), after O(n²d²) for the matrix.
+    The null distribution is that of :math:`n^{-2} \sum_{ij} w_i w_j h(x_i, x_j)` with random signs w; the level is
+    asymptotic. The unbiased statistic, without i = j, differs by a constant that does not depend on the signs, and has
+    the same p-value. B draws take one product with a matrix of B columns, O(n²B), after O(n²d²) for the matrix.
 
     The test has little power against wrong proportions of distant modes, because the score does not depend on them, and
-    against heavy tails, whose few members are large for any sign.
+    against heavy tails, whose few members contribute large terms whatever the signs.
 
     References
     ----------
@@ -182,7 +182,7 @@ def stein_test(
     found = collection(NAME, kernel, lambda k: k.domain.check(X, NAME, "X"), (InverseMultiquadric,), 5)
     for k, _ in found:
         if not k.domain.vectors:
-            raise TypeError(f"{NAME}: {k} does not compare vectors, and has no gradients.")
+            raise TypeError(f"{NAME}: {k} does not compare vectors; give a kernel with gradients.")
         claim = k.definiteness_in(k.domain.dimension(found[0][1]))
         if not claim.is_pd and claim.kind != "UNKNOWN":
             raise ValueError(f"{NAME}: {k} is {claim}; give a positive definite kernel.{remedies(claim)}")

@@ -132,7 +132,7 @@ def is_safe_class(cls: Any) -> bool:
     return is_class(cls) and not is_compiled(cls) and not issubclass(cls, Points)
 
 
-def is_plain_function(function: Any) -> bool:
+def is_plain_function(function: object) -> bool:
     """Whether it was defined by def; compiled functions, including numba's, trust their arguments."""
     return type(function) is FunctionType
 
@@ -156,6 +156,6 @@ def is_own_method(method: MethodType) -> bool:
     return named and getattr(owner, method.__name__, None) is method.__func__
 
 
-def is_ufunc(function: Any) -> bool:
+def is_ufunc(function: object) -> bool:
     """Whether it is an elementwise NumPy function of one or two arrays."""
     return isinstance(function, np.ufunc) and function.nin <= 2 and getattr(np, function.__name__, None) is function

@@ -49,7 +49,7 @@ class DotProduct(Kernel):
         if not finite.all():
             raise ValueError(
                 f"{where(owner)}: the squared length of sample {int(finite.argmin())} is beyond the largest {t.dtype} "
-                "number, and so are inner products in the kernel; scale the data."
+                "number, so inner products overflow; scale the data."
             )
         super().check_values(X, owner)
 

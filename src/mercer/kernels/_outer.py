@@ -190,7 +190,7 @@ class Exp(Outer):
 
 
 class Series(Outer):
-    """Σₙ aₙ kⁿ with aₙ ≥ 0: positive definite where the series converges.
+    """Σₙ aₙ kⁿ with aₙ ≥ 0: positive definite if k is and the series converges.
 
     Parameters
     ----------

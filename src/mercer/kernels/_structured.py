@@ -70,7 +70,7 @@ def frozen(value: Any) -> Hashable:
 
 
 def _release() -> None:
-    """Make new locks in a child process: threads of the parent, which may hold the old ones, do not exist there."""
+    """Make new locks in a child process: the parent's threads, which may hold the old ones, do not exist there."""
     global _lock
     _lock = RLock()
     for store in _stores.values():

@@ -368,7 +368,7 @@ def as_kernel(kernel: KernelLike, name: str = "kernel") -> Kernel:
             attribute(error, name)  # the message already contains "kernel"
             raise
     if isinstance(kernel, type):
-        raise TypeError(f"{name} = {kernel.__name__} is a class; give an instance, {kernel.__name__}().")
+        raise TypeError(f"{name} = {kernel.__name__} is a class; pass an instance, {kernel.__name__}().")
     if callable(kernel):
         return registry["callable"](kernel)
     raise TypeError(

@@ -25,7 +25,7 @@ class Gaussian(Integrable):
     ----------
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
         Distance over which functions vary; larger is smoother. One number per feature gives an anisotropic kernel; a
-        matrix Λ gives ‖Λ⁻¹(x − y)‖². A named rule is evaluated on the training data.
+        matrix Λ gives ‖Λ⁻¹(x − y)‖². A string is replaced by its value on the training data.
 
     Notes
     -----

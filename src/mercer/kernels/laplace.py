@@ -31,8 +31,8 @@ class Laplace(Integrable):
     Parameters
     ----------
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        Distance over which functions vary; larger is flatter. A matrix needs ``norm=2``. A named rule is evaluated on
-        the training data, with Euclidean distances for either norm.
+        Distance over which functions vary; larger is flatter. A matrix needs ``norm=2``. A string is replaced by its
+        value on the training data, with Euclidean distances for either norm.
     norm : {2, 1}
         2 is the Euclidean norm, as in kernlab; 1 is the Manhattan norm, as in scikit-learn's ``laplacian``.
 

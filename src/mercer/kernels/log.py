@@ -24,8 +24,8 @@ class Log(OfPower):
     degree : float > 0
         p. Raising it makes functions smoother near the centres.
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        ℓ, the distance at which the kernel changes from the power to the logarithm. A named rule is evaluated on the
-        training data.
+        ℓ, the distance at which the kernel changes from the power to the logarithm. A string is replaced by its
+        value on the training data.
 
     Notes
     -----

@@ -34,7 +34,7 @@ class Matern(Integrable):
         Smoothness ν, at most 1000, or infinity for the Gaussian kernel. Raising it makes functions smoother. Values
         1/2, 3/2, 5/2, … use an exponential and a polynomial; others use Bessel functions, on the host.
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        Distance over which functions vary; larger is flatter. A named rule is evaluated on the training data.
+        Distance over which functions vary; larger is flatter. A string is replaced by its value on the training data.
 
     Notes
     -----

@@ -46,7 +46,7 @@ class Multiquadric(_Quadric):
     offset : float > 0
         c. Raising it rounds the peak more; c → 0 gives the power kernel of degree 1.
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        ℓ. Larger is flatter. A named rule is evaluated on the training data.
+        ℓ. Larger is flatter. A string is replaced by its value on the training data.
 
     Notes
     -----
@@ -89,7 +89,7 @@ class InverseMultiquadric(_Quadric):
     offset : float > 0
         c. Raising it widens the kernel and lowers its peak 1/c.
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        ℓ. Larger is smoother. A named rule is evaluated on the training data.
+        ℓ. Larger is smoother. A string is replaced by its value on the training data.
 
     Notes
     -----

@@ -30,7 +30,7 @@ class Periodic(Radial):
         p: functions have period p in each coordinate.
     lengthscale : float > 0, array of shape (d,), or {"median", "scale", "sigest"}
         ℓ, relative to the unit circle onto which each period is wrapped; larger is smoother, with fewer harmonics. A
-        named rule is evaluated on the training data after wrapping.
+        string is replaced by its value on the training data after wrapping.
 
     Notes
     -----

@@ -33,7 +33,7 @@ class Polyharmonic(Radial):
         p. Raising it makes functions smoother.
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
         ℓ. A single number only rescales the quadratic form on coefficients that annihilate the polynomials of degree
-        ≤ p/2; one per feature or a matrix changes the geometry. A named rule is evaluated on the training data.
+        ≤ p/2; one per feature or a matrix changes the geometry. A string is replaced by its value on the training data.
 
     Notes
     -----

@@ -40,8 +40,8 @@ class Power(OfPower):
     degree : float > 0
         p. Raising it makes functions smoother and gives distant points more weight; p = 1 gives the energy distance.
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        A single number only rescales the kernel; one per feature or a matrix changes the geometry. A named rule is
-        evaluated on the training data.
+        A single number only rescales the kernel; one per feature or a matrix changes the geometry. A string is
+        replaced by its value on the training data.
 
     Notes
     -----

@@ -25,7 +25,7 @@ class RationalQuadratic(Integrable):
     Parameters
     ----------
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        Distance over which functions vary; larger is smoother. A named rule is evaluated on the training data.
+        Distance over which functions vary; larger is smoother. A string is replaced by its value on the training data.
     alpha : float > 0
         How similar the mixed lengthscales are. Raising it thins the tail; α → ∞ gives the Gaussian kernel.
 

@@ -46,7 +46,7 @@ class Tophat(_Bump):
     Parameters
     ----------
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        ℓ, the radius of the ball. Larger is smoother. A named rule is evaluated on the training data.
+        ℓ, the radius of the ball. Larger is smoother. A string is replaced by its value on the training data.
 
     Notes
     -----
@@ -82,7 +82,7 @@ class Epanechnikov(_Bump):
     Parameters
     ----------
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        ℓ, the radius of the support. Larger is smoother. A named rule is evaluated on the training data.
+        ℓ, the radius of the support. Larger is smoother. A string is replaced by its value on the training data.
 
     Notes
     -----
@@ -118,7 +118,7 @@ class Triangular(_Bump):
     Parameters
     ----------
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        ℓ, the radius of the support. Larger is smoother. A named rule is evaluated on the training data.
+        ℓ, the radius of the support. Larger is smoother. A string is replaced by its value on the training data.
 
     Notes
     -----
@@ -163,7 +163,7 @@ class CosineBump(_Bump):
     Parameters
     ----------
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        ℓ, the radius of the support. Larger is smoother. A named rule is evaluated on the training data.
+        ℓ, the radius of the support. Larger is smoother. A string is replaced by its value on the training data.
 
     Notes
     -----

@@ -88,7 +88,7 @@ class Table(Kernel):
 
     def __init__(
         self,
-        kernels: Any = "auto",
+        kernels: dict[Any, Any] | Any = "auto",
         combine: str = "auto",
         missing: str = "mean",
         width: float = 1.0,

@@ -19,7 +19,7 @@ class ThinPlate(Polyharmonic):
     ----------
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
         ℓ. A single number only rescales the quadratic form on coefficients that annihilate the affine functions; one
-        per feature or a matrix changes the geometry. A named rule is evaluated on the training data.
+        per feature or a matrix changes the geometry. A string is replaced by its value on the training data.
 
     Notes
     -----

@@ -52,8 +52,8 @@ class Wendland(Integrable):
     smoothness : {0, 1, 2, 3}
         k: functions are 2k times continuously differentiable. d is the number of columns of X.
     lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
-        Radius of the support: k is 0 for points further apart. Larger is smoother. A named rule is evaluated on the
-        training data.
+        Radius of the support: k is 0 for points further apart. Larger is smoother. A string is replaced by its value
+        on the training data.
 
     Notes
     -----

@@ -53,7 +53,7 @@ UNFOUNDED = "the linear system is solved, but its solution minimises no objectiv
 
 
 def validated(estimator: EstimatorLike, *data: Any, **settings: Any) -> Any:
-    """scikit-learn's `validate_data`, without the warnings of its NaN check, a sum that may overflow.
+    """scikit-learn's `validate_data`, silent if the sum in its NaN check overflows.
 
     Reject masked entries, text and times, which it would silently convert to numbers.
     """
@@ -86,9 +86,9 @@ def classes_of(estimator: EstimatorLike, y: Array) -> tuple[np.ndarray, np.ndarr
 
 
 def whole(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """Run the fit in its own context, on a copy whose attributes move to the object at the end.
+    """Run the fit in its own context, on a copy whose attributes move to the object at its end.
 
-    An exception therefore leaves an earlier fit intact, and fits of one object on several threads do not interfere.
+    An exception thus leaves an earlier fit intact, and fits of one object on several threads do not interfere.
     After Ctrl-C the object holds the best result so far, if any, and the interrupt is passed on to the caller.
     """
 
@@ -378,7 +378,8 @@ class KernelEstimator(Estimator):
         if fit_intercept:
             if free is not None:
                 raise ValueError(
-                    f"{where(self)}: fit_intercept=True and free={free!r} are mutually exclusive; use free >= 0 alone."
+                    f"{where(self)}: fit_intercept=True and free={free!r} are mutually exclusive; free >= 0 includes "
+                    "the intercept."
                 )
             return Polynomials(0)
         basis = as_basis(free)

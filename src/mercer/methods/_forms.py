@@ -19,7 +19,7 @@ from .._array import host, is_array, is_numpy, like, namespace
 from .._errors import KindError, where
 from ..context import Monitor
 from ..gram import Gram
-from ..kernels import KernelLike
+from ..kernels import Kernel, KernelLike
 from ..solvers.fit import FitProblem
 from ..solvers.hyper import Objective
 from ..space import Function
@@ -164,7 +164,7 @@ def with_kernel(estimator: EstimatorLike, kernel: KernelLike) -> Any:
     return clone(estimator).set_params(**instead_of_named(estimator, kernel))
 
 
-def instead_of_named(estimator: EstimatorLike, kernel: Any) -> dict[str, Any]:
+def instead_of_named(estimator: EstimatorLike, kernel: KernelLike | list[Kernel]) -> dict[str, Any]:
     """The kernel as a parameter, and those of named kernels at their defaults."""
     defaults = signature(type(estimator)).parameters
     return {"kernel": kernel} | {name: defaults[name].default for name in OF_KERNELS if name in defaults}

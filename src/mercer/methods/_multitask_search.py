@@ -24,7 +24,7 @@ class TaskSearch(Multitask):
     """Base of classifiers: the kernel between tasks is given, learned, or chosen by cross-validation."""
 
     cv: int
-    _many: bool  # whether every sample belongs to all tasks, one per label
+    _many: bool  # whether each column of y is a task with labels for all samples
 
     def _machine(self, kernel: KernelLike) -> Any:
         """An unfitted classifier with this kernel."""

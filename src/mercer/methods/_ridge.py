@@ -288,7 +288,7 @@ class RidgeMethod(KernelEstimator):
         return log_marginal_likelihood(kernel, X, b, float(alphas[0]), H, weight)
 
     def summary(self) -> RidgeSummary:
-        """A printable summary: free coefficients with standard errors, degrees of freedom, variance, criteria.
+        """A printable summary: free part with standard errors, degrees of freedom, variance and criteria.
 
         Takes one decomposition of the kernel matrix. Standard errors are those of the Bayesian model y = Hc + f + noise
         with a flat prior on c, covariance (σ²/α)k of f and noise variance σ²/wᵢ (Wahba, *Improper priors, spline
@@ -333,7 +333,7 @@ class RidgeMethod(KernelEstimator):
 
 
 class RidgeRegressor(MultiOutputMixin, RegressorMixin, RidgeMethod):
-    """Base of ridge regressors: predictions and their standard deviation."""
+    """Predictions and their standard deviation."""
 
     def _statistics(self) -> RidgeSummary:
         """The summary, computed once."""

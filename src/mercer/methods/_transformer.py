@@ -14,8 +14,8 @@ from ._base import KernelEstimator
 class KernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
     r"""Base of the transformers: x ↦ f(x) − f̄ for functions f = Σ aᵢ (k(·, xᵢ) − μ), one per component.
 
-    `function_` holds the functions, and `offset_` their means f̄ on the training sample. Features of the sample
-    therefore have mean zero, and new points are centred with the training means.
+    `function_` holds them, and `offset_` their means f̄ on the training sample. Features of the sample therefore have
+    mean zero, and new points are centred with the training means.
     """
 
     offset_: Any

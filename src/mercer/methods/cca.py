@@ -40,9 +40,9 @@ GRID = np.logspace(-5, 1, 7)  # of epsilon, relative to the trace of the centred
 class View(KernelTransformer):
     """One view: its kernel and Gram operator, and the functions found in its space."""
 
-    kernel: Any
-    gram: Any = "auto"
-    random_state: Any = None
+    kernel: KernelLike
+    gram: GramLike = "auto"
+    random_state: RandomState = None
 
     def _needs(self, n: int) -> str:
         return "factor"
@@ -53,7 +53,7 @@ class View(KernelTransformer):
         domain = self.kernel_.domain
         self._require_definite(X, 1)
         if domain.size(X) < 2:
-            raise ValueError(f"n_samples = {domain.size(X)}: a correlation needs at least two samples, better many.")
+            raise ValueError(f"n_samples = {domain.size(X)}: a correlation needs two samples, preferably many.")
         self._gram = CenteredGram(self._build(X, constants=True))
         return self
 

@@ -159,7 +159,7 @@ class KernelDensity(DensityEstimator):
         )
 
     def _transform(self, given: dict[str, Any], p: float) -> Any:
-        """The matrix T in the distance ‖T(x − y)‖ₚ, or None for the identity."""
+        """The map T in the distance ‖T(x − y)‖ₚ, or None for the identity."""
         if "w" in given:
             return self._positive(given["w"], "w") ** (1 / p)
         if self.metric == "seuclidean":

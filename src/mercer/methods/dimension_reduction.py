@@ -52,7 +52,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     Parameters
     ----------
     n_components : int >= 1, or a sequence of them
-        Number of directions; a sequence lists candidates for cross-validation.
+        Number of directions, or candidates for cross-validation.
     method : {"kdr", "gkdr"}
         "kdr" minimises the objective from the "gkdr" solution and from random directions; "gkdr" uses gradients only.
     kernel : Kernel, name or expression
@@ -91,7 +91,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     scores_ : dict of int to float
         Mean score of each candidate number of components, if several were given.
     unexplained_ : float
-        The objective divided by its maximum tr(K̃_y)/nε: 0 if the projections determine y, 1 if they are uninformative
+        The objective over its maximum tr(K̃_y)/nε: 0 if the projections determine y, 1 if they carry no information
         ("kdr").
     starts_ : array of shape (n_init,)
         This fraction for each start ("kdr").
@@ -134,7 +134,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     _: KW_ONLY
     method: str = "kdr"
     kernel: KernelLike = "gaussian(lengthscale='median')"
-    kernel_y: Any = "auto"
+    kernel_y: KernelLike = "auto"
     epsilon: float = 1e-3
     n_init: int = 3
     estimator: EstimatorLike = None

@@ -1,4 +1,4 @@
-"""Kernel feature analysis: few sections of the kernel, chosen greedily, as features."""
+"""Kernel feature analysis: sparse features, chosen greedily."""
 
 from __future__ import annotations
 
@@ -22,63 +22,63 @@ from ..space import Function
 from ..types import Array, Data, RandomState
 from ._transformer import KernelTransformer
 
-SLAB = 1 << 22  # entries of the matrix that are looked at together
+SLAB = 1 << 22  # matrix entries processed at once
 
 
 @dataclass(eq=False, repr=False)
 class KernelFeatureAnalysis(KernelTransformer):
-    r"""Kernel feature analysis: features on few samples, each of largest spread and orthogonal to those before.
+    r"""Kernel feature analysis: features on few samples, each with maximal variance and orthogonal to earlier ones.
 
-    With S the samples chosen so far, each further sample i offers the direction
+    With S the samples chosen so far, each other sample i gives the candidate direction
 
     .. math:: f_i = \frac{1}{s_i} \Big(k(\cdot, x_i) - \sum_{j \in S} c_{ij}\, k(\cdot, x_j)\Big), \qquad
               c_i = K_{SS}^{-1} K_{Si}, \qquad s_i = 1 + \|c_i\|_1,
 
-    which is orthogonal to the features before, with coefficients whose absolute values sum to one; and the one with the
-    largest variance on the sample is taken. The first has the coefficients (1), the j-th one on j samples.
+    which is orthogonal to the earlier features and whose coefficients have absolute sum one. The direction with the
+    largest variance on the sample is chosen. The first feature has coefficient 1, the j-th uses j samples.
 
     Parameters
     ----------
     n_components : int >= 1, optional
-        How many features, fewer where no direction is left. None takes all.
+        Number of features; fewer if no direction is left. None: as many as possible.
     kernel : Kernel, name or expression
         Positive definite.
     normalize : bool
-        Whether coefficients are held to an absolute sum of one. Otherwise s = 1, and features on points far from the
-        rest are not held back.
+        Whether coefficients have an absolute sum of one. Otherwise s = 1, which favours features on points far from the
+        rest.
     candidates : int >= 1, optional
-        Choose among so many samples, drawn at random; None: among all. The best of 59 is among the best 5 % of all
-        with a probability of 95 %.
+        Number of random samples to choose from; None: all. With probability 95 %, the best of 59 is among the best 5 %
+        of all.
     gram : str or Representation
-        How the kernel matrix is held or approximated. Low-rank ones have features on all their landmarks.
+        How the kernel matrix is held or approximated. With a low-rank one, features use all landmarks.
     random_state : int, RandomState, Generator or None
-        For `candidates`, and for representations that draw.
+        For `candidates` and random representations.
     time_budget : float > 0, optional
-        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
+        Time limit in seconds. The fit then keeps the best result so far, with a warning, or raises if there is none.
 
     Attributes
     ----------
     support_ : array of shape (n_components,)
-        Indices of the chosen samples, in their order.
+        Indices of the chosen samples, in order of selection.
     dual_coef_ : array of shape (n_components, n_components)
-        Coefficients of the features on these samples, a lower triangular matrix with a row per feature.
+        Coefficients of the features on these samples, lower triangular with one row per feature.
     spread_ : array of shape (n_components,)
         Standard deviation of each feature on the sample (n − 1 in the denominator).
     function_ : Function
         The features, orthogonal in the kernel's space.
     offset_ : array of shape (n_components,)
-        Their means on the sample, which `transform` subtracts.
+        Their sample means, which `transform` subtracts.
     kernel_, gram_choice_
 
     Notes
     -----
-    The directions are never formed. With G the Cholesky factor of the chosen columns, the residual matrix K − GGᵀ
-    loses gᵢg with every feature g, and the variance of its row i falls by 2gᵢ cov(row i, g) − gᵢ² var(g): one
-    product of the matrix with a vector for each feature, after one pass for the variances, O(n²) each, or O(nc) for
-    c candidates where the matrix is not held (``gram="lazy"``).
+    The directions are never formed. With G the Cholesky factor of the chosen columns, each feature g reduces row i of
+    the residual matrix K − GGᵀ by gᵢg, and its variance by 2gᵢ cov(row i, g) − gᵢ² var(g). This takes one pass for the
+    variances and one matrix-vector product per feature, O(n²) each, or O(nc) for c candidates if the matrix is not
+    stored (``gram="lazy"``).
 
-    kernlab's ``kfa`` has the same rule, but its deflation confuses samples with their places in the random subset, its
-    ``predict`` multiplies by the transpose of the coefficients, and centres new points by themselves.
+    kernlab's ``kfa`` uses the same rule, but its deflation confuses samples with their positions in the random subset,
+    and its ``predict`` uses the transposed coefficients and centres new points with their own means.
 
     References
     ----------
@@ -116,7 +116,7 @@ class KernelFeatureAnalysis(KernelTransformer):
         require_pd(self, "kernel", self.kernel_, self.kernel_.domain.dimension(X))
         gram = self._build(X)
         if gram.n < 2:
-            raise ValueError(f"{where(self)}: X has n_samples = 1; a spread needs two or more.")
+            raise ValueError(f"{where(self)}: X has n_samples = 1; a variance needs two or more.")
         most = gram.n if self.n_components is None else min(self.n_components, gram.n)
         few = self.candidates is not None and self.candidates < gram.n
         chosen = generator(self.random_state).choice(gram.n, self.candidates, replace=False) if few else None
@@ -128,7 +128,7 @@ class KernelFeatureAnalysis(KernelTransformer):
                 break
         if not search.pivots:
             raise ValueError(
-                f"{where(self)}: under {self.kernel_} all {gram.n} samples are equal; there is no feature."
+                f"{where(self)}: all {gram.n} samples are equal under {self.kernel_}, so there is no feature."
             )
         self.support_, self.dual_coef_ = np.array(search.pivots), search.coefficients()
         self.spread_ = np.array(search.spreads)
@@ -136,7 +136,7 @@ class KernelFeatureAnalysis(KernelTransformer):
         return self
 
     def _keep_sparse(self, gram: Gram) -> None:
-        """The features as functions on the points that carry them."""
+        """Store the features as functions on their support points."""
         A = np.zeros((gram.n, len(self.support_)))
         A[self.support_] = self.dual_coef_.T
         A = like(A, gram.like)
@@ -148,11 +148,11 @@ class KernelFeatureAnalysis(KernelTransformer):
 
 
 class _Search:
-    """The residual matrix K − GGᵀ of the candidates' rows, known by the variances of its rows and by G."""
+    """The candidates' rows of the residual matrix K − GGᵀ, represented by their variances and G."""
 
     def __init__(self, gram: Gram, candidates: np.ndarray | None, normalize: bool):
         self.gram, self.normalize = gram, normalize
-        self.unit = power_of_two(gram.diagonal())  # of the matrix, whose squares need not be floats
+        self.unit = power_of_two(gram.diagonal())  # of the matrix, whose squares may overflow
         self.candidates = np.arange(gram.n) if candidates is None else candidates
         self.rows = None if candidates is None else self._host(gram.block(candidates, slice(None)))
         self.variance = np.concatenate([block.var(axis=1, ddof=1) for block in self._blocks()])
@@ -186,7 +186,7 @@ class _Search:
         return np.asarray(np.abs(C).sum(axis=0))
 
     def step(self) -> bool:
-        """Choose one more sample; False where what is left is rounding."""
+        """Choose one more sample; False if the residual is only rounding."""
         sums = 1 + self._sums()
         spread = np.sqrt(np.maximum(self.variance, 0.0)) / sums
         remains = (self.left > self.floors[0]) & (self.variance > self.floors[1])
@@ -199,7 +199,7 @@ class _Search:
         length = np.sqrt(self.left[place])
         g = (column - self.G[:, i] @ self.G) / length
         tilde = g - g.mean()
-        tilde -= tilde.mean()  # a sum that is zero but for rounding of g would be multiplied by the mean of a row
+        tilde -= tilde.mean()  # otherwise the rounding error of the sum is multiplied by row means
         covariance = (self._times(tilde) - (self.G @ tilde) @ self.G[:, self.candidates]) / (self.gram.n - 1)
         mine = g[self.candidates]
         self.variance = self.variance - mine * (2 * covariance - mine * g.var(ddof=1))
@@ -211,7 +211,7 @@ class _Search:
         return True
 
     def coefficients(self) -> np.ndarray:
-        """A row per feature: L⁻¹, whose rows are the orthogonal directions, to the scale of the choice."""
+        """One row per feature: L⁻¹, whose rows are the orthogonal directions, scaled as in the choice."""
         L = np.tril(self.G[:, self.pivots].T)
         A = linalg.solve_triangular(L, np.eye(len(L)), lower=True)
         A = A / np.diag(A)[:, None]

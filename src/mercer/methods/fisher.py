@@ -27,42 +27,41 @@ from ..types import Array, Data, RandomState
 from ._classifier import encode
 from ._transformer import KernelTransformer
 
-SOLVED = 1e-2  # the largest relative residual of the regression with which the discriminants are known
-GRID = np.logspace(-7, 0, 15)  # of alpha, in parts of the trace of the centred matrix
+SOLVED = 1e-2  # largest relative residual of the regression at which the discriminants are reliable
+GRID = np.logspace(-7, 0, 15)  # of alpha, relative to the trace of the centred matrix
 
 
 @dataclass(eq=False, repr=False)
 class KernelFisher(ClassifierMixin, KernelTransformer):
-    r"""Kernel Fisher discriminant analysis: functions that vary much between classes and little within them.
+    r"""Kernel Fisher discriminant analysis: functions with large variance between and small variance within classes.
 
     .. math:: \max_{f \in H}\; \frac{\sum_c n_c (\bar f_c - \bar f)^2}
               {\sum_i w_i (f(x_i) - \bar f_{y_i})^2 + \alpha \|f\|_H^2}
 
     with :math:`\bar f_c` the mean of f over class c of weight :math:`n_c`. With k classes there are up to k − 1 such
-    functions. A point belongs to the class whose mean is nearest in their values, with a bonus for likely classes:
-    Bayes' rule for classes that are Gaussian in the kernel's space with the covariance
-    :math:`(S_W + \alpha I)/\sum_i w_i`, :math:`S_W` their common scatter.
+    functions. A point is assigned to the class with the nearest mean in their values, adjusted for the priors: Bayes'
+    rule for classes that are Gaussian in the kernel's space with covariance :math:`(S_W + \alpha I)/\sum_i w_i`, where
+    :math:`S_W` is the within-class scatter.
 
     Parameters
     ----------
     kernel : str, Kernel or callable
-        Positive definite, or conditionally so of order 1.
+        Positive definite, or conditionally positive definite of order 1.
     alpha : float > 0 or "loo"
-        Weight of the penalty; larger is smoother, and towards infinity the classes are told apart by the difference of
-        their means alone. Towards 0 it is the classical analysis, if the features are fewer than the samples. "loo"
-        takes, of `alphas`, the one under which the labels are most likely from the values of fits without them, all
-        in closed form from one decomposition; the likelihood is that of ``calibration="loo"``.
+        Regularisation parameter; larger is smoother. As alpha → ∞ only the difference of the class means separates the
+        classes; as alpha → 0 this is the classical analysis, if there are fewer features than samples. "loo" chooses
+        from `alphas` by leave-one-out likelihood, in closed form from one decomposition; the likelihood is that of
+        ``calibration="loo"``.
     alphas : array of numbers > 0, optional
-        What "loo" chooses from; by default 15 values between 10⁻⁷ and 1 times the trace of the centred kernel matrix.
+        Candidates for "loo"; default: 15 values from 10⁻⁷ to 1 times the trace of the centred kernel matrix.
     n_components : int >= 1, optional
-        How many discriminants `transform` gives, at most k − 1; None gives all. `predict` uses all.
+        Number of discriminants returned by `transform`, at most k − 1; None: all. `predict` uses all.
     priors : array of shape (k,), optional
-        How likely each class is, in any unit; by default its share of the weights.
+        Prior class probabilities, up to a common factor; default: proportional to the class weights.
     calibration : {None, "loo"}
-        None takes the Gaussian classes at their word, which is too sure of itself where alpha is so small that the
-        sample is fitted better than other points. "loo" divides the logarithms of the probabilities by the number
-        `temperature_` >= 1 under which the labels are most likely from the values of fits without them; what is
-        predicted stays the same.
+        None uses the probabilities of the Gaussian model, which are overconfident if alpha is so small that the sample
+        is fitted better than new points. "loo" divides the log probabilities by `temperature_` >= 1, which maximises
+        the leave-one-out likelihood; predictions do not change.
     gram, solver, random_state, time_budget
         As in `KernelRidge`.
 
@@ -70,45 +69,45 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
     ----------
     classes_ : array of shape (k,)
     priors_ : array of shape (k,)
-        They sum to 1.
+        Prior probabilities; they sum to 1.
     alpha_ : float
-        The weight of the penalty that was used.
+        The regularisation parameter used.
     alphas_, loo_losses_ : arrays of shape (n_alphas,)
-        With "loo": what was tried, and the mean of minus the logarithm of the probability of the right class.
+        With "loo": the candidates, and their mean negative log probability of the true class.
     eigenvalues_ : array
-        The ratio that is maximised, for each discriminant, in descending order.
+        The maximised ratio of each discriminant, in descending order.
     explained_variance_ratio_ : array
-        The same over their sum.
+        The eigenvalues divided by their sum.
     function_ : Function
         The discriminants, one per column, positive towards the last class. The denominator of their ratio is
-        :math:`\sum_i w_i`: values within classes have variance 1, the penalty included.
+        :math:`\sum_i w_i`: within-class variance 1, including the penalty.
     offset_ : array
         Their means, which `transform` subtracts.
     means_ : array of shape (k, n_discriminants)
-        The means of the classes after `transform`.
+        The class means after `transform`.
     temperature_ : float
-        What decision values are divided by before they become probabilities; 1 without calibration.
+        Divisor of the decision values in probabilities; 1 without calibration.
     X_fit_, kernel_, solution_, gram_choice_
         As in `KernelRidge`.
 
     Notes
     -----
-    The discriminants come from one penalised regression. Let Y give each class a score in k − 1 dimensions, with
+    The discriminants follow from one penalised regression. Let Y give each class a score in k − 1 dimensions, with
     :math:`\sum w_i Y_i = 0` and :math:`Y^\top W Y = I`, and let :math:`(\tilde K + \alpha W^{-1})A = Y` on the centred
     matrix. For the function with coefficients Au the total scatter plus the penalty is :math:`u^\top(I - C)u`, and the
-    scatter between classes :math:`u^\top (I - C)^2 u`, where :math:`C = \alpha Y^\top A`. So the eigenvectors of C, of
-    size k − 1, are the discriminants, and with 1 − ρ its eigenvalues the ratio is ρ/(1 − ρ). Functions outside of the
-    span of A do not distinguish classes.
+    scatter between classes :math:`u^\top (I - C)^2 u`, where :math:`C = \alpha Y^\top A`. The eigenvectors of C, a
+    matrix of size k − 1, give the discriminants; an eigenvalue 1 − ρ gives the ratio ρ/(1 − ρ). Functions outside the
+    span of A do not separate classes.
 
-    Classes may have any number of samples, one included, and may lie in a subspace; discriminants in which all means
-    agree are left out.
+    Classes may have any number of samples, even one, and may lie in a subspace; discriminants with equal means are
+    omitted.
 
-    `leave_one_out` follows from that of the regression: without sample i the matrix C loses
-    :math:`w_i r_i r_i^\top / (1 - h_{ii})`, r being the residuals and h the leverages, so that scatter, means, centring
-    and priors of every fit with one sample less are known, exactly.
+    `leave_one_out` follows from that of the regression: removing sample i subtracts
+    :math:`w_i r_i r_i^\top / (1 - h_{ii})` from C, with residuals r and leverages h, so that scatter, means,
+    centring and priors of every leave-one-out fit are exact.
 
-    Costs are those of `KernelRidge` with k − 1 targets; "loo" takes one decomposition more, O(n³), or O(nr²) for low
-    rank, whatever the number of alphas.
+    The cost is that of `KernelRidge` with k − 1 targets; "loo" takes one more decomposition, O(n³), or O(nr²) for low
+    rank, for any number of alphas.
 
     References
     ----------
@@ -130,7 +129,7 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
     """
 
     _solves_system = True
-    class_weight = None  # weights of classes would be weights of their samples, and of their priors: give these
+    class_weight = None  # class weights would only change sample weights and priors, which can be given
 
     kernel: KernelLike = "gaussian(lengthscale='median')"
     _: KW_ONLY
@@ -160,12 +159,12 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
             most = len(self.classes_) - 1
             check_number(self, "n_components", self.n_components, at_least=1, at_most=most, integer=True)
         self._require_definite(X, 1)
-        # scores of the classes, a row each: orthonormal and centred in the weights
+        # class scores, one row each: orthonormal and centred with respect to the weights
         self._code = null_space(np.sqrt(self._totals)[None, :]) / np.sqrt(self._totals)[:, None]
         base = self._build(X, constants=True)
         gram = CenteredGram(base, self._weight)
         self.X_fit_ = X
-        self._factored = base if "factor" in gram.provides else None  # it may have been drawn, and is small
+        self._factored = base if "factor" in gram.provides else None  # it may be random, and is small
         current().check()
         self.alpha_ = self._chosen_alpha(gram) if isinstance(self.alpha, str) else float(self.alpha)
         current().check()
@@ -192,15 +191,15 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
         within, U = np.linalg.eigh((C + C.T) / 2)
         if within[0] <= 0:
             raise ValueError(
-                f"{where(self)}: alpha = {self.alpha_:g} is so small beside the kernel matrix that rounding outweighs "
-                "it; raise it."
+                f"{where(self)}: alpha = {self.alpha_:g} is so small relative to the kernel matrix that rounding "
+                "errors exceed it; raise it."
             )
         between = 1 - within
         rounding = gram.n * eps(response) + self.solution_.residual  # the latter bounds the error of C
         if between[0] <= rounding:
             raise ValueError(
-                f"{where(self)}: all classes have the same mean under the kernel {self.kernel_}, and no function tells "
-                "them apart; are all samples equal? Else choose another kernel, or a smaller alpha."
+                f"{where(self)}: all classes have the same mean under the kernel {self.kernel_}, so no function "
+                "separates them; unless all samples are equal, choose another kernel or a smaller alpha."
             )
         used = between > rounding
         within, between, U, total = within[used], between[used], U[:, used], self._totals.sum()
@@ -216,11 +215,11 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
     # ---- new points
 
     def transform(self, X: Data) -> Any:
-        """The values of the discriminants less their means on the sample, of shape (n, n_components)."""
+        """The discriminant values minus their training means, of shape (n, n_components)."""
         return super().transform(X)[:, : self._n_features_out]
 
     def decision_function(self, X: Data) -> Any:
-        """Logarithms of the probabilities of the classes up to a common term; of two classes their difference."""
+        """Log class probabilities up to a common term; for two classes their difference."""
         Z = super().transform(X)
         centre = np.log(self.priors_) - np.sum(self.means_**2, axis=1) / 2
         values = Z @ like(self.means_.T, Z) + like(centre, Z)
@@ -228,7 +227,7 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
 
     @property
     def decision(self) -> Function:
-        """`decision_function` as a function of the space with a constant."""
+        """`decision_function` as a function of the kernel's space plus a constant."""
         f, centre = self.function_, np.log(self.priors_) - np.sum(self.means_**2, axis=1) / 2
         M = self.means_.T
         if len(self.classes_) == 2:
@@ -246,22 +245,22 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
         return log_softmax(_columns(host(self.decision_function(X))) / self.temperature_, axis=1)
 
     def predict_proba(self, X: Data) -> np.ndarray:
-        """Probabilities of the classes, one column each."""
+        """Class probabilities, one column per class."""
         return np.exp(self.predict_log_proba(X))
 
     # ---- samples left out
 
     def leave_one_out(self) -> np.ndarray:
-        r"""For each training sample the decision value at it of the fit without it, in closed form.
+        r"""Leave-one-out decision values at the training samples, in closed form.
 
-        Scatter, means of classes, centring and priors (where these are not given) are those of the other samples; the
-        kernel's parameters and landmarks stay as they are. A sample of weight 0 takes no part, and gets the value of
-        the fit itself; one that is alone in its class gets NaN, since the fit without it does not know the class.
+        Scatter, class means, centring and priors (unless given) are those of the other samples; kernel parameters and
+        landmarks are kept fixed. A sample of weight 0 has no influence and gets the value of the fit itself; the only
+        sample of a class gets NaN, since the fit without it lacks that class.
 
         Notes
         -----
-        With :math:`\nu` the total weight, T the scatter of the scores, :math:`g_c` the score of class c less their mean
-        and φ the centred values of the regression, decisions are
+        With total weight :math:`\nu`, score scatter T, centred score :math:`g_c` of class c and centred regression
+        values φ, the decision values are
         :math:`\nu\,(\varphi - \tfrac12 g_c) C^{-1} g_c + \tfrac{\nu}{2} g_c T^{-1} g_c + \log \pi_c`.
         """
         check_is_fitted(self)
@@ -301,19 +300,19 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
             return np.linalg.solve(C, g)
         except np.linalg.LinAlgError:
             raise ValueError(
-                f"{where(self)}: alpha = {alpha:g} is so small beside the kernel matrix that nothing of the samples is "
-                "left to predict one from the others by; raise it."
+                f"{where(self)}: alpha = {alpha:g} is so small relative to the kernel matrix that leave-one-out values "
+                "are undefined; raise it."
             ) from None
 
     def _temperature(self, values: np.ndarray) -> tuple[float, float]:
-        """The divisor of left-out values under which the labels are most likely, 1 or more, and their loss."""
-        # samples that are told apart without error would be most likely under 0: no reason to be surer than the model
+        """The maximum-likelihood divisor >= 1 of left-out values, and its loss."""
+        # without the bound, perfectly separated samples would give 0, more confident than the model
         values = _columns(values)
         known = np.flatnonzero(~np.isnan(values).any(axis=1) & (self._weight > 0))
         if not len(known):
             raise ValueError(
-                f"{where(self)}: 'loo' leaves samples out, but every class has one only; give more, or a number for "
-                "alpha and None for calibration."
+                f"{where(self)}: 'loo' needs two samples in some class, but every class has only one; give more, or "
+                "set alpha to a number and calibration to None."
             )
 
         def loss(log_temperature: float) -> float:
@@ -327,17 +326,17 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
 
     def _chosen_alpha(self, gram: CenteredGram) -> float:
         whole, trace = (float(self._weight @ np.abs(host(g.diagonal()))) for g in (gram.base, gram))
-        unit = trace if trace > 1e-12 * whole else 1.0  # equal samples are refused later, whatever alpha is
+        unit = trace if trace > 1e-12 * whole else 1.0  # equal samples are rejected later for any alpha
         self.alphas_ = GRID * unit if self.alphas is None else check_grid(self, "alphas", self.alphas)
         self.loo_losses_ = np.array([self._temperature(v)[1] for v in self._left_out(gram.base, self.alphas_)])
         return float(self.alphas_[largest(-self.loo_losses_)])
 
 
 def _columns(values: np.ndarray) -> np.ndarray:
-    """A column for each class, of the difference of two too."""
+    """One column per class, also for the difference of two classes."""
     return values if values.ndim == 2 else np.stack([-values / 2, values / 2], axis=1)
 
 
 def _outer(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """The outer products of the rows."""
+    """Outer products of the rows."""
     return A[:, :, None] * B[:, None, :]

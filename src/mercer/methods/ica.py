@@ -25,18 +25,18 @@ from ..types import Array, Data, RandomState
 from ._base import Estimator, validated
 
 CONTRASTS = ("kgv", "kcca")
-FEW = 1000  # samples up to which the wider kernel and the stronger penalty are taken
-TRIAL = 1000  # samples on which starts are tried
-COARSE = 1e-2  # of the gradient's norm, at which a start is left
-ANGLES = np.arange(9) * (np.pi / 18)  # a quarter of a circle exchanges the components of a pair
+FEW = 1000  # number of samples up to which the wider kernel and larger penalty are used
+TRIAL = 1000  # maximum number of samples for trying starts
+COARSE = 1e-2  # gradient norm at which the descent of a start ends
+ANGLES = np.arange(9) * (np.pi / 18)  # a quarter turn exchanges the components of a pair
 SWEEPS = 4
-KINKS = 1e-3  # of the contrast of the first correlation: where ten steps bring less, it is creeping along a kink
-PRECISION = 1e-3  # of the factors, relative to kappa: below it the penalty hides what they leave out
+KINKS = 1e-3  # relative decrease of "kcca" over ten steps below which the descent follows a kink and stops
+PRECISION = 1e-3  # of the factors, relative to kappa: the penalty hides smaller errors
 
 
 @dataclass(eq=False, repr=False)
 class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
-    r"""Kernel ICA: the linear mixture is undone so that no functions of two components go together.
+    r"""Kernel independent component analysis: unmix linear mixtures into components that are independent.
 
     With components :math:`y_j = w_j^\top x` of whitened data, orthonormal :math:`w_j`, centred kernel matrices
     :math:`\tilde K_j` of the components and :math:`r_j = \tilde K_j (\tilde K_j + \tfrac{n\kappa}{2} I)^{-1}`,
@@ -47,53 +47,53 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     Parameters
     ----------
     n_components : int >= 1, optional
-        How many; if fewer than features, in the span of as many directions of largest variance. None: all features.
+        Number of components, in the span of the leading principal components. None: the number of features.
     contrast : {"kgv", "kcca"}
-        Of all kernel canonical correlations ("generalised variance"), or of the first alone. The latter has kinks,
-        where the descent may end, and is less exact as a rule.
+        Uses all kernel canonical correlations ("generalised variance"), or only the first. The latter has kinks where
+        the descent may stop, and is usually less accurate.
     kernel : "auto", Kernel, name or expression
-        On a single component, which has unit variance; positive definite, with derivatives. "auto" is the Gaussian
-        kernel of lengthscale 1 up to 1000 samples and 1/2 for more, as in the authors' program. A longer one sees
-        coarse dependence only.
+        Kernel on a single component, which has unit variance; positive definite, with derivatives. "auto" is the
+        Gaussian kernel with lengthscale 1 up to 1000 samples and 1/2 for more, as in the authors' program. Longer
+        lengthscales detect only coarse dependence.
     kappa : float > 0, or "auto"
-        κ, the penalty; raising it makes the functions smoother. "auto" is 0.02 up to 1000 samples and 0.002 for more.
+        κ, the regularisation parameter; larger is smoother. "auto" is 0.02 up to 1000 samples and 0.002 for more.
     n_init : int >= 1
-        Starts: the whitened axes, then random rotations. On 1000 samples at most, each is swept over the pairs of
-        components and then descends a short way; the best is polished on all.
+        Number of starts: the whitened axes, then random rotations. On at most 1000 samples, each is rotated pair by
+        pair and then followed by a short descent; the best is refined on all samples.
     tol : float > 0
-        End where the norm of the contrast's gradient on the orthogonal group is at most so large.
+        Stop when the norm of the contrast's gradient on the orthogonal group is at most `tol`.
     max_iter : int >= 1, optional
-        Steps of one descent at most; None for 200.
+        Maximum number of steps in each descent; None for 200.
     time_budget : float > 0, optional
-        Seconds after which the best found so far is taken, with a warning.
+        Time limit in seconds. The best result so far is then kept, with a warning.
     random_state : int, RandomState, Generator or None
         For the starts.
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-        The unmixing matrix: sources are ``(X - mean_) @ components_.T``, of unit variance and uncorrelated.
+        The unmixing matrix: sources are ``(X - mean_) @ components_.T``, uncorrelated with unit variance.
     mixing_ : array of shape (n_features, n_components)
         Its pseudo-inverse.
     mean_, whitening_ : arrays of shapes (n_features,) and (n_components, n_features)
     rotation_ : array of shape (n_components, n_components)
         w in its rows: ``components_ = rotation_ @ whitening_``.
     contrast_ : float
-        The contrast reached, 0 for components that are independent to the kernel's eyes.
+        Final contrast; 0 if the kernel detects no dependence.
     starts_ : array of shape (n_init,)
-        What the starts came to, in their order.
+        Contrast of each start.
     kernel_, kappa_
-        What "auto" chose.
+        The kernel and κ used.
     solution_ : Frame
-        Of the polish: steps, history, reason of the end.
+        Result of the refinement: steps, history, stopping reason.
     n_iter_ : int
-        Evaluations of the gradient in the polish, as far as they brought a step.
+        Number of gradient evaluations in the refinement that led to a step.
 
     Notes
     -----
-    Each matrix is an incomplete Cholesky factor of r ≈ 10 to 30 columns, so that the contrast and its exact gradient
-    cost O(nmr² + m³r³). Signs and the order of components are not determined; nor are two Gaussian sources. Where
-    sources are far from all that FastICA's fixed nonlinearity sees, this contrast still separates them.
+    Each matrix is an incomplete Cholesky factor with r ≈ 10 to 30 columns, so that the contrast and its exact gradient
+    cost O(nmr² + m³r³). Signs and order of components are not determined, and two Gaussian sources cannot be separated.
+    This contrast also separates sources to which FastICA's fixed nonlinearity is blind.
 
     References
     ----------
@@ -141,8 +141,8 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         automatic = is_one_of(self.kernel, ("auto",))
         self.kernel_ = Gaussian(1.0 if n <= FEW else 0.5) if automatic else as_kernel(self.kernel)
         self.kappa_ = (2e-2 if n <= FEW else 2e-3) if self.kappa == "auto" else float(self.kappa)
-        # the mean of equal numbers may differ from them by rounding, which whitening would blow up to a component
-        unit = power_of_two(X)  # neither sums nor squares need be floats
+        # the mean of equal numbers may differ from them by rounding, which whitening would amplify
+        unit = power_of_two(X)  # sums and squares may overflow
         scaled = X / unit
         mean = np.where(np.ptp(scaled, axis=0) == 0, scaled[0], scaled.mean(axis=0))
         whitening = self._whiten(scaled - mean, m)
@@ -154,10 +154,8 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         start = self._start(white, generator(self.random_state))
         self.solution_ = found = self._descend(white, start, self.tol)
         if not found.converged and not (self.contrast == "kcca" and found.status is Status.NO_DESCENT):
-            advice = (
-                "Raise tol or max_iter, or see whether the sources can be told apart at all: two Gaussian ones cannot."
-            )
-            warn_early(self, f"the descent ended early at {found.certificate}", found.status, advice)
+            advice = "Raise tol or max_iter, and check that the sources are separable: two Gaussian ones are not."
+            warn_early(self, f"the descent stopped at {found.certificate}", found.status, advice)
         self.rotation_ = found.B.T
         self.contrast_, self.n_iter_ = found.value, len(found.history)
         self.components_ = self.rotation_ @ self.whitening_
@@ -174,7 +172,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             sources = (X / unit - self.mean_ / unit) @ (self.components_ * unit).T
         if not np.isfinite(sources).all():
             raise ValueError(
-                f"{where(self)}: X has sources beyond the largest number; give samples like the fitted ones."
+                f"{where(self)}: the sources of X overflow; use samples on the scale of the training data."
             )
         return np.asarray(sources)
 
@@ -193,7 +191,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return np.asarray(X)
 
     def _whiten(self, X: np.ndarray, m: int) -> np.ndarray:
-        """V with unit covariance of XVᵀ, on the m directions of largest variance."""
+        """V such that XVᵀ has unit covariance, on the m directions of largest variance."""
         _, s, V = linalg.svd(X, full_matrices=False)
         if s[m - 1] <= len(X) * np.finfo(float).eps * s[0]:
             rank = int(np.sum(s > len(X) * np.finfo(float).eps * s[0]))
@@ -202,19 +200,19 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return np.asarray(V[:m] * (np.sqrt(len(X)) / s[:m])[:, None])
 
     def _in_unit(self, whitening: np.ndarray, unit: float) -> np.ndarray:
-        """The map of X in place of X/unit."""
+        """The whitening of X, from that of X/unit."""
         limit = np.finfo(np.float64)
         with np.errstate(over="ignore"):
             found = whitening / unit
         if not limit.tiny / limit.eps <= np.abs(found).max() <= limit.max / len(found):
             raise ValueError(
-                f"{where(self)}: X is of size {unit:.0e}, and the map to its components, of the reciprocal, is no "
-                f"floating-point number; divide X by {unit:.0e}."
+                f"{where(self)}: X is of size {unit:.0e}, so the unmixing matrix would overflow or underflow; "
+                f"divide X by {unit:.0e}."
             )
         return found
 
     def _start(self, white: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """The best of the starts, each swept over the pairs and followed a short way, on some of the samples."""
+        """The best of the starts, each after pairwise rotations and a short descent on a subsample."""
         n, m = white.shape
         some = white if n <= TRIAL else white[rng.choice(n, TRIAL, replace=False)]
         frames = []
@@ -225,8 +223,8 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return frames[int(np.argmin(self.starts_))].B
 
     def _sweep(self, white: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Each pair of components turned to the best of some angles, by the contrast of the pair."""
-        # a descent alone ends in one of many local minima where a pair is turned by an eighth of a circle
+        """Rotate each pair of components to the best of several angles, by the contrast of the pair."""
+        # descent alone ends in one of many local minima, with pairs rotated by an eighth of a turn
         m = B.shape[1]
         turns = [np.array([[c, -s], [s, c]]) for c, s in zip(np.cos(ANGLES), np.sin(ANGLES), strict=True)]
         for _ in range(SWEEPS):
@@ -250,12 +248,12 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
 
 class Contrast:
-    r"""The contrast of the components XB, with its derivatives with regard to B.
+    r"""The contrast of the components XB, with its derivatives with respect to B.
 
     With :math:`\tilde K_j = U_j \Lambda_j U_j^\top` and D = Λ/(Λ + c), c = nκ/2, the matrix R has on the range of
-    all U the blocks D_i U_iᵀU_j D_j beside identities, and is the identity elsewhere. Both contrasts change by −½
-    tr(Ω dR), where Ω is the inverse of R, or that of its smallest eigenvalue on the eigenvector; and r by c(K̃ +
-    c)⁻¹ dK̃ (K̃ + c)⁻¹.
+    all U the blocks D_i U_iᵀU_j D_j off an identity diagonal, and is the identity elsewhere. Both contrasts have
+    differential −½ tr(Ω dR), with Ω = R⁻¹, or vvᵀ/λ for the smallest eigenvalue λ of R; and dr is
+    c(K̃ + c)⁻¹ dK̃ (K̃ + c)⁻¹.
     """
 
     def __init__(self, X: np.ndarray, kernel: Kernel, kappa: float, kind: str):
@@ -273,8 +271,8 @@ class Contrast:
             return self.evaluate(R)
         except linalg.LinAlgError:
             raise ValueError(
-                f"KernelICA: kappa = {self.kappa:g} is so small that components of {len(self.X)} samples predict each "
-                "other without error, whatever they are; raise it, or give more samples."
+                f"KernelICA: kappa = {self.kappa:g} is so small that any components of {len(self.X)} samples predict "
+                "each other without error; raise it, or give more samples."
             ) from None
 
     def __call__(self, B: np.ndarray) -> tuple[float, np.ndarray]:
@@ -312,13 +310,13 @@ class _Component:
     def __init__(self, factor: ProjectedFactor, c: float):
         self.factor, self.c = factor, c
         values, V = linalg.eigh(factor.Z.T @ factor.Z, check_finite=False)
-        keep = values > 1e-13 * values[-1]  # what is less is rounding of the product, and far below c
+        keep = values > 1e-13 * values[-1]  # smaller ones are rounding errors, and far below c
         self.values, self.V = values[keep], V[:, keep]
         self.U = factor.Z @ (self.V / np.sqrt(self.values))
         self.D = self.values / (self.values + c)
 
     def gradient(self, Q: np.ndarray) -> np.ndarray:
-        """The derivative by the points, where the contrast changes by −tr(QUᵀ dr)."""
+        """The derivative with respect to the points, if the differential of the contrast is −tr(QUᵀ dr)."""
         inside = self.U.T @ Q
         # c(K̃ + c)⁻¹(QUᵀ + UQᵀ)(K̃ + c)⁻¹Z, in terms of U and Q
         sides = Q + self.U @ (-self.D[:, None] * inside + (1 - self.D)[:, None] * inside.T)
@@ -340,15 +338,14 @@ def _correlation(R: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def amari_error(V: Array) -> float:
-    r"""How far a square matrix is from a permutation of scaled axes: 0 for one, 1 for entries of equal size.
+    r"""Distance of a square matrix from a scaled permutation matrix: 0 for one, 1 for entries of equal size.
 
     .. math:: \frac{1}{2m(m-1)} \sum_i \Big(\frac{\sum_j |v_{ij}|}{\max_j |v_{ij}|} - 1\Big)
               + \frac{1}{2m(m-1)} \sum_j \Big(\frac{\sum_i |v_{ij}|}{\max_i |v_{ij}|} - 1\Big)
 
-    For an unmixing matrix W and the true mixing matrix A it is taken of V = WA. Order and signs of components and
-    sources do not matter; scales do not where it is 0, but do elsewhere, so that sources and components should have
-    unit variance. Amari, Cichocki, Yang, *A new learning algorithm for blind signal separation* (1996), divided by
-    m − 1.
+    For an unmixing matrix W and the true mixing matrix A, use V = WA. The order and signs of components and sources
+    do not matter; scales matter unless the error is 0, so sources and components should have unit variance. Amari,
+    Cichocki, Yang, *A new learning algorithm for blind signal separation* (1996), divided by m − 1.
 
     Examples
     --------
@@ -357,7 +354,7 @@ def amari_error(V: Array) -> float:
     """
     A = np.abs(np.asarray(V, dtype=np.float64))
     if A.ndim != 2 or A.shape[0] != A.shape[1] or len(A) < 2:
-        raise ValueError(f"amari_error: V has shape {A.shape}; give a square matrix of two or more components, W @ A.")
+        raise ValueError(f"amari_error: V has shape {A.shape}; give a square matrix W @ A of two or more components.")
     if not np.all(np.isfinite(A)) or not A.any(axis=0).all() or not A.any(axis=1).all():
         raise ValueError("amari_error: V has a row or column of zeros, or entries that are not finite.")
     m = len(A)

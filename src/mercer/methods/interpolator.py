@@ -25,24 +25,25 @@ from ._forms import LinearForm
 
 @dataclass(eq=False, repr=False)
 class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
-    r"""The function of smallest norm through given values.
+    r"""Minimum-norm interpolation of given values.
 
     .. math:: s = \arg\min \{\|f\|_H : f(x_i) = y_i\} = \sum_i a_i k(\cdot, x_i), \qquad \Theta a = y, \qquad
               \|s\|^2 = y^\top \Theta^{-1} y
 
-    For every f in the space with the same values, :math:`|f(x) - s(x)| \le \sqrt{\|f\|^2 - \|s\|^2}\; P(x)`, with the
-    power function :math:`P(x)^2 = k(x, x) - k(x, X)\, \Theta^{-1} k(X, x)`.
+    Every f in the space with the same values satisfies :math:`|f(x) - s(x)| \le \sqrt{\|f\|^2 - \|s\|^2}\; P(x)`, with
+    the power function :math:`P(x)^2 = k(x, x) - k(x, X)\, \Theta^{-1} k(X, x)`.
 
     Parameters
     ----------
     kernel : str, Kernel or callable
-        Positive definite; or conditionally so of order q, which brings the polynomials of degree < q as its free part.
+        Positive definite; or conditionally positive definite of order q, which adds polynomials of degree < q as free
+        part.
     free : None, int, list of functions, or basis
-        Further unpenalised functions that are reproduced exactly.
+        Unpenalised functions, reproduced exactly.
     tol : float > 0
-        Where Θ is singular, values count as consistent if the residual stays below tol times their largest magnitude.
+        If Θ is singular, values are consistent if the residual is at most tol times their largest magnitude.
     time_budget : float > 0, optional
-        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
+        Time limit in seconds. The fit then keeps the best result so far, with a warning, or raises if there is none.
 
     Attributes
     ----------
@@ -53,13 +54,13 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
     norm_ : float, or array of shape (n_targets,)
         ‖s‖.
     rank_ : int
-        The numerical rank of Θ (on the coefficients that the free part leaves); n − p where it is regular.
+        Numerical rank of Θ (on coefficients orthogonal to the free part); n − p if it is nonsingular.
     kernel_ : Kernel
 
     Notes
     -----
-    O(n³/3), dense. Where Θ is numerically singular the interpolant of smallest norm is returned if the values are
-    consistent with it; otherwise an error names the rows in conflict. For noisy values use `KernelRidge`.
+    O(n³/3), dense. If Θ is numerically singular, the minimum-norm interpolant is returned if the values are consistent
+    with it; otherwise an error names the conflicting rows. For noisy values use `KernelRidge`.
 
     References
     ----------
@@ -84,7 +85,7 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
     time_budget: float | None = None
 
     def linear_form(self, X: Data, y: Array, sample_weight: Array = None) -> LinearForm | None:
-        """The system; None where equal samples determine each other, so that there is none without them."""
+        """The linear system; None if it is singular, so that some samples determine others."""
         determined = self.rank_ + (0 if self.free_coef_ is None else len(self.free_coef_))
         if determined < len(self.dual_coef_):
             return None
@@ -96,7 +97,7 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     @property
     def system_alpha(self) -> float:
-        """0: the fit solves with K itself."""
+        """0: the fit uses K without a penalty."""
         return 0.0
 
     def fit(self, X: Data, y: Array) -> Self:
@@ -106,8 +107,8 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
         claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
         if claim.kind == "INDEFINITE":
             raise ValueError(
-                f"{where(self)}: the kernel {self.kernel_} is INDEFINITE, so no norm is minimised; use a PD kernel. "
-                f"{REMEDIES}"
+                f"{where(self)}: the kernel {self.kernel_} is INDEFINITE, so it defines no norm to minimise; use a PD "
+                f"kernel. {REMEDIES}"
             )
         basis = self._free_basis(X, self.free)
         order = claim.order if claim.is_cpd else 0
@@ -162,8 +163,8 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
         rows = ", ".join(str(i) for i in sorted(int(i) for i in worst))
         raise ValueError(
             f"{where(self)}: the kernel matrix has rank {self._inverse.rank} of {len(error)} and no function takes the "
-            f"values y: rows {rows} conflict (residual up to {error.max():.2g}). Equal or nearly equal samples with "
-            "different values do that; merge them, shorten the lengthscale, or use KernelRidge."
+            f"values y: rows {rows} conflict (residual up to {error.max():.2g}). If nearly equal samples have "
+            "different values, merge them, shorten the lengthscale, or use KernelRidge."
         )
 
     def predict(self, X: Data) -> Any:
@@ -172,7 +173,7 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
         return self.function_.values(X)
 
     def power(self, X: Data) -> Any:
-        """The power function P(x): the largest |f(x)| over f in the space with ‖f‖ ≤ 1 that vanish on the samples."""
+        """The power function P(x): the largest |f(x)| over f with ‖f‖ ≤ 1 that vanish on the samples."""
         X = self._check_new(X)
         kernel, centres = self.function_.kernel, self.function_.points
         B = namespace(self.dual_coef_).matrix_transpose(bind(kernel, X, centres).dense())  # k(X_fit, x)
@@ -192,14 +193,14 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
         return xp.sqrt(xp.clip(d - 2 * xp.sum(u * B, axis=0) + xp.sum(u * K_u, axis=0), min=0.0))
 
     def error_bound(self, X: Data, norm_bound: float) -> Any:
-        """√(B² − ‖s‖²)·P(x) ≥ |f(x) − s(x)| for every f with these values and ‖f‖ ≤ B = `norm_bound`."""
+        """The bound √(B² − ‖s‖²)·P(x) on |f(x) − s(x)| for every f with these values and ‖f‖ ≤ B = `norm_bound`."""
         check_is_fitted(self)
         check_number(self, "norm_bound", norm_bound, at_least=0)
         norms = np.atleast_1d(host(self.norm_) if not isinstance(self.norm_, float) else self.norm_)
         if norm_bound < norms.max() * (1 - 1e-9):
             raise ValueError(
-                f"{where(self)}: norm_bound = {norm_bound:g} is below ‖s‖ = {norms.max():g}; no function with these "
-                "values is so small."
+                f"{where(self)}: norm_bound = {norm_bound:g} is below ‖s‖ = {norms.max():g}, the smallest norm of a "
+                "function with these values; raise it."
             )
         P = self.power(X)
         slack = np.sqrt(np.maximum(norm_bound**2 - norms**2, 0.0))

@@ -31,13 +31,13 @@ from ..space import Function
 from ..types import Array, Data, RandomState
 from ._base import KernelEstimator
 
-ROUNDS = 300  # of a start, unless told
+ROUNDS = 300  # default maximum per start
 SEEDS = {"k-means++": spread_seeds, "random": random_seeds}
 
 
 @dataclass(eq=False, repr=False)
 class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelEstimator):
-    r"""k-means in the space of a kernel: the partition whose means are nearest to their points.
+    r"""k-means in the space of a kernel: the partition that minimises distances of points to their means.
 
     .. math:: \min_{c}\; J = \sum_i w_i\, \|\varphi(x_i) - m_{c(i)}\|^2, \qquad
               m_c = \frac{\sum_{c(i) = c} w_i\, \varphi(x_i)}{\sum_{c(i) = c} w_i}
@@ -47,25 +47,25 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     n_clusters : int >= 1
         k; at most the number of distinct points.
     kernel : str, Kernel or callable
-        Positive definite, or conditionally so of order 1 (distances to means need no more).
+        Positive definite, or conditionally positive definite of order 1 (which suffices for distances to means).
     init : {"k-means++", "random"}, array of n integers, or collection of k points
-        How to start: from points of the sample drawn one after the other in proportion to their squared distance, in
-        the space, to the nearest one before; from points drawn alike; from labels; from points as first means.
+        "k-means++" draws sample points one by one with probability proportional to the squared distance in the space to
+        the nearest earlier one, "random" by weight alone; integers are labels, points are means.
     n_init : int >= 1
-        Starts, of which the best result is kept; one where `init` is given. More find lower minima.
+        Number of starts, of which the best is kept; 1 if `init` is given. More find lower minima.
     max_iter : int >= 1, or None
-        Rounds of a start at most; None is 300.
+        Maximum number of rounds per start; None is 300.
     tol : float >= 0
-        A start ends when a round lowers J by less than this part of it; 0 goes on until no point moves.
+        A start ends when a round lowers J by less than this fraction; 0 continues until no point moves.
     local_search : bool
-        Whether to go on, where no point is nearer to another mean, with single moves that lower J because they move
-        the means as well; until none is left. Slower, and never worse.
+        Whether to continue, once no point is nearer to another mean, with single moves that lower J because the means
+        move as well, until none is left. Slower, but never worse.
     random_state : int, RandomState, Generator or None
-        For the starts and for representations that draw.
+        For the starts and random representations.
     gram : str or Representation
         How the kernel matrix is held or approximated.
     time_budget : float, optional
-        Seconds after which no round and no start begins; what was found is kept, with a warning.
+        Time limit in seconds. No round or start begins after it; the best result is kept, with a warning.
 
     Attributes
     ----------
@@ -77,27 +77,26 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     squared_norms_ : array of shape (n_clusters,)
         ‖m_c‖².
     history_ : array
-        J of the best start, at first and after each round that lowered it; never rising.
+        J of the best start, initially and after each round that lowered it; non-increasing.
     n_iter_ : int
-        Its rounds, the last included, in which nothing moved.
+        Its number of rounds, including the last, in which no point moved.
     inertias_ : array
-        J of all starts, the best first.
+        J of all starts, in ascending order.
     kernel_, gram_choice_
         As in `KernelRidge`.
 
     Notes
     -----
     A start costs one product with the kernel matrix, O(n²k), and then n kernel values for each point that moves,
-    whether the matrix is held or not (``gram="lazy"``). With a low-rank representation of rank r all is done on the
-    n × r factor, O(nrk) a round and less as points settle: exact k-means for the approximate kernel; so it is, for the
-    kernel itself, where that has few explicit features (linear, polynomial). Distances of `transform` are those to the
-    means in the space of ``function_.kernel``. A cluster that loses all its points is given the one that costs most
-    elsewhere.
+    whether the matrix is stored or not (``gram="lazy"``). With a low-rank representation of rank r, all computations
+    use the (n, r) factor, O(nrk) per round and less as points settle: exact k-means for the approximate kernel, or for
+    the kernel itself if it has few explicit features (linear, polynomial). `transform` returns distances to the means
+    in the space of ``function_.kernel``. An empty cluster gets the point that costs most elsewhere.
 
-    **Cuts of graphs** are the weighted case: with degrees d of an affinity matrix A as weights and the kernel
+    **Graph cuts** are the weighted case: with the degrees d of an affinity matrix A as weights and the kernel
     ``"precomputed"`` with K = σD⁻¹ + D⁻¹AD⁻¹, J is the normalised cut plus the constant σ(n − k) + Σ Aᵢᵢ/dᵢ − k. A
-    large enough σ makes K definite, and the larger it is, the fewer points move in a round; single moves
-    (`local_search`) do not depend on it. `SpectralClustering` gives a start.
+    large enough σ makes K definite, but larger values let fewer points move per round; single moves (`local_search`)
+    do not depend on it. `SpectralClustering` gives a start.
 
     References
     ----------
@@ -135,7 +134,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return "factor"
 
     def fit(self, X: Data, y: Array = None, sample_weight: Array = None) -> Self:
-        """Find clusters of the sample X; y is ignored. Samples of weight 0 are labelled and have no say."""
+        """Find clusters of the sample X; y is ignored. Samples of weight 0 are only labelled."""
         self._check_parameters()
         X = self._check_sample(X)
         n = self.kernel_.domain.size(X)
@@ -179,17 +178,17 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return lambda *_: labels
 
     def _given_labels(self, points: Clusters, X: Data) -> np.ndarray:
-        """The labels that `init` is, or those by the nearest of its points."""
+        """The labels given by `init`, or by the nearest of its points."""
         k, n = self.n_clusters, points.n
         if _is_vector_of_integers(self.init) and len(self.init) == n:
             labels = host(self.init)
             if labels.min() < 0 or labels.max() >= k:
                 raise ValueError(
-                    f"{where(self)}: init holds labels {labels.min()} to {labels.max()}; they must be in 0 … {k - 1}."
+                    f"{where(self)}: init holds labels {labels.min()} to {labels.max()}; they must be 0 … {k - 1}."
                 )
             return labels
         if self.kernel_.domain.precomputed:
-            raise ValueError(f"{where(self)}: init must be {n} integer labels where the kernel is precomputed.")
+            raise ValueError(f"{where(self)}: init must be {n} integer labels if the kernel is precomputed.")
         centres = self._given_points(X)
         if self.kernel_.domain.size(centres) != k:
             raise ValueError(
@@ -201,7 +200,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return (host(kernel.evaluate_diag(centres)) - 2 * K).argmin(axis=1)
 
     def _given_points(self, X: Data) -> Any:
-        """The points of `init`, in the floating type of X."""
+        """The points of `init`, converted to the floating type of X."""
         centres = self.init
         if self.kernel_.domain.vectors and len(getattr(centres, "shape", np.shape(centres))) != 2:
             raise ValueError(
@@ -215,14 +214,14 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def _report(self, best: Partition) -> None:
         if best.rose:
             warn(
-                f"{where(self)}: a round raised the objective, so that {self.kernel_} is not (conditionally) positive "
-                "definite on these samples; the partition before it is kept. Add White to the kernel, or a multiple of "
-                "the inverse weights to the diagonal of a precomputed one.",
+                f"{where(self)}: a round raised the objective, so {self.kernel_} is not (conditionally) positive "
+                "definite on these samples; the previous partition is kept. Add White to the kernel, or a multiple of "
+                "the inverse weights to the diagonal of a precomputed matrix.",
                 IndefiniteKernelWarning,
             )
         if not best.converged:
             warn(
-                f"{where(self)} stopped before its end: {best.message}. Points still move between clusters. "
+                f"{where(self)} stopped before convergence: {best.message}. Points still move between clusters. "
                 f"{best.status.remedy('Raise max_iter, or tol.')}",
                 ConvergenceWarning,
             )
@@ -239,11 +238,11 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     # ---- new points
 
     def _relative(self, X: Data) -> Any:
-        """‖φ(x) − m‖² less ‖φ(x)‖², which all means share."""
+        """‖φ(x) − m‖² − ‖φ(x)‖²; the latter is the same for all means."""
         return self.squared_norms_ - 2 * self.function_.values(X)
 
     def predict(self, X: Data) -> Any:
-        """The cluster whose mean is nearest."""
+        """The cluster with the nearest mean."""
         values = self._relative(self._check_new(X))
         labels, xp = host(values).argmin(axis=1).astype(np.int32), namespace(values)
         return labels if is_numpy(xp) else like(labels, values, dtype=xp.int32)
@@ -251,7 +250,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def transform(self, X: Data) -> Any:
         """The distances ‖φ(x) − m‖ to all means, of shape (n, n_clusters).
 
-        They need k(x, x), which a precomputed matrix holds for the sample itself alone.
+        They need k(x, x), which a precomputed matrix contains only for the sample itself.
         """
         D = self._squared(self._check_new(X))
         xp = namespace(D)

@@ -1,4 +1,4 @@
-"""Learning with kernels that are not positive: ridge regression and support vector machines in Kreĭn spaces."""
+"""Learning with indefinite kernels: ridge regression and support vector machines in Kreĭn spaces."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from .._errors import POSITIVE, IndefiniteKernelWarning, check_number, check_par
 from ..basis import Polynomials
 from ..context import current
 from ..evaluation import bind
-from ..gram import Dense
+from ..gram import Cross, Dense
 from ..gram.dense import DenseGram
 from ..kernels import Kernel, KernelLike
 from ..solvers.design import Design
 from ..solvers.linear import Symmetric, System
-from ..types import Array, ClassWeight, Data
+from ..types import Array, Checked, ClassWeight, Data
 from ._base import KernelEstimator
 from ._classifier import Classifier
 from ._svm import Sample
 from .svc import SVC
 
-NEAR = 0.01  # of alpha: eigenvalues that are so close to −alpha decide the solution alone
+NEAR = 0.01  # fraction of alpha: eigenvalues this close to −alpha dominate the solution
 
 
 class Inertia(NamedTuple):
-    """How many eigenvalues are positive, negative and, up to rounding, zero."""
+    """Numbers of eigenvalues that are positive, negative and, up to rounding, zero."""
 
     positive: int
     negative: int
@@ -45,27 +45,27 @@ class Inertia(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class KreinRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
-    r"""Ridge regression with a kernel that need not be positive: the stationary point of the penalised squares.
+    r"""Ridge regression with an indefinite kernel: the stationary point of the penalised squares.
 
     .. math:: \operatorname*{stab}_{f \in \mathcal K,\, b}\; \tfrac12 \sum_i w_i (y_i - f(x_i) - b)^2
               + \tfrac{\alpha}{2} \langle f, f \rangle_{\mathcal K}
 
-    The space of a kernel that is a difference of two positive ones, :math:`k = k_+ - k_-`, is a Kreĭn space, in which
-    :math:`\langle f, f\rangle = \|f_+\|^2 - \|f_-\|^2`. There is nothing to minimise, but the representer theorem holds
-    for stationary points: :math:`f = \sum_i a_i k(\cdot, x_i)` with :math:`(K + \alpha W^{-1})a + b = y`, and
-    :math:`\sum_i a_i = 0` where b is free.
+    The space of a difference of two positive definite kernels, :math:`k = k_+ - k_-`, is a Kreĭn space, in which
+    :math:`\langle f, f\rangle = \|f_+\|^2 - \|f_-\|^2`. The objective need not have a minimum, but the representer
+    theorem holds for stationary points: :math:`f = \sum_i a_i k(\cdot, x_i)` with
+    :math:`(K + \alpha W^{-1})a + b = y`, and :math:`\sum_i a_i = 0` if b is free.
 
     Parameters
     ----------
     kernel : str, Kernel or callable
-        Any symmetric one. For a positive definite one this is `KernelRidge`.
+        Any symmetric kernel. For a positive definite one this is `KernelRidge`.
     alpha : float >= 0
-        Weight of the penalty. Raising it smooths what has positive eigenvalues. A direction with an eigenvalue λ < 0 of
-        the kernel matrix has the coefficient 1/(λ + α): −α must keep its distance from the eigenvalues.
+        Regularisation parameter. Larger values smooth the directions with positive eigenvalues. An eigenvector of the
+        kernel matrix with λ < 0 has coefficient 1/(λ + α), so −α must not be close to an eigenvalue.
     fit_intercept : bool
         Whether to add an unpenalised constant b.
     time_budget : float > 0, optional
-        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
+        Time limit in seconds. The fit then keeps the best result so far, with a warning, or raises if there is none.
 
     Attributes
     ----------
@@ -76,31 +76,31 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
     function_ : Function
         f + b. ``function_.inner(function_)`` is ⟨f, f⟩, which may be negative.
     eigenvalues_ : array
-        Of :math:`W^{1/2} K W^{1/2}`, where b is free those on the complement of the constant; in descending order.
+        Eigenvalues λ of :math:`W^{1/2} K W^{1/2}` (on the complement of the constant if b is free), descending.
     inertia_ : Inertia
-        How many of them are positive, negative and zero.
+        Numbers of positive, negative and zero eigenvalues.
     n_maximised_ : int
-        Directions with −alpha < λ < 0, in which the objective has a maximum and not a minimum; 0 means that the
-        solution is a minimum over all functions of the sample.
+        Number of directions with −alpha < λ < 0, in which the objective has a maximum instead of a minimum; 0 means
+        that the solution is a minimum over all functions of the sample.
     condition_ : float
-        The largest \|λ + alpha\| over the smallest.
+        The largest \|λ + alpha\| divided by the smallest.
     X_fit_, kernel_
         The training samples, and the kernel with data-driven parameters filled in.
 
     See Also
     --------
-    mercer.kernels.Flipped : ``KernelRidge(kernel=Flipped(k))`` minimises instead, with ‖f₊‖² + ‖f₋‖² for the penalty.
+    mercer.kernels.Flipped : ``KernelRidge(kernel=Flipped(k))`` minimises with penalty ‖f₊‖² + ‖f₋‖² instead.
 
     Notes
     -----
-    The whole matrix is held: O(n²) memory, O(n³) once for the solution (LDLᵀ) and the spectrum, O(n) a prediction.
-    Where −alpha is an eigenvalue there is no solution, which is an error; within 1 % of alpha the direction of that
-    eigenvalue outweighs all others, which is an `IndefiniteKernelWarning`.
+    The full matrix is stored: O(n²) memory, O(n³) once for the solution (LDLᵀ) and the spectrum, O(n) per prediction.
+    If −alpha is an eigenvalue, there is no solution and the fit fails. An eigenvalue within 1 % of alpha from −alpha
+    dominates the fit, which gives an `IndefiniteKernelWarning`.
 
     References
     ----------
     Ong, Mary, Canu, Smola, *Learning with non-positive kernels* (2004); Oglic, Gärtner, *Learning in reproducing kernel
-    Kreĭn spaces* (2018), for the minimum with both norms in the penalty.
+    Kreĭn spaces* (2018), for the minimum with both norms as penalty.
 
     Examples
     --------
@@ -143,11 +143,11 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         return self
 
     def _judge(self, design: Design) -> None:
-        """Report the spectrum, and refuse a system that is singular."""
+        """Store the spectrum, and reject a singular system."""
         alpha, M = float(self.alpha), host(design.matrix())
         precision = float(np.finfo(M.dtype).eps)
         values = np.linalg.eigvalsh(M.astype(np.float64))[::-1]
-        if design.weight is not None:  # samples of weight 0 are not there
+        if design.weight is not None:  # leave out samples of weight 0
             absent = design.n - design.effective
             values = np.delete(values, np.argsort(np.abs(values))[:absent])
         self.eigenvalues_ = values
@@ -158,17 +158,17 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         least, largest = distance.min(initial=np.inf), distance.max(initial=0.0)
         self.condition_ = float(largest / least) if least > 0 else np.inf
         if not len(values):
-            return  # nothing is left beside the constant
+            return  # only the constant is left
         nearest = values[distance.argmin()]
         if least <= len(values) * precision * largest:
             raise ValueError(
-                f"{where(self)}: the kernel matrix has the eigenvalue {nearest:.6g}, so that with alpha = {alpha:g} "
-                "there is no stationary point; give another alpha, or use KernelRidge(kernel=Flipped(…))."
+                f"{where(self)}: the kernel matrix has the eigenvalue {nearest:.6g}, so with alpha = {alpha:g} "
+                "there is no stationary point; change alpha, or use KernelRidge(kernel=Flipped(…))."
             )
         if least < NEAR * alpha:
             warn(
-                f"{where(self)}: the kernel matrix has the eigenvalue {nearest:.6g}, so near to -alpha = {-alpha:g} "
-                "that its direction outweighs all others; give another alpha, or use KernelRidge(kernel=Flipped(…)).",
+                f"{where(self)}: the kernel matrix has the eigenvalue {nearest:.6g}, so close to -alpha = {-alpha:g} "
+                "that its direction dominates the fit; change alpha, or use KernelRidge(kernel=Flipped(…)).",
                 IndefiniteKernelWarning,
             )
 
@@ -178,12 +178,12 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         return self.function_.values(X)
 
     def leave_one_out(self) -> Any:
-        r"""For each training sample the value at it of the fit without it, in closed form.
+        r"""Leave-one-out predictions at the training samples, in closed form.
 
         .. math:: f^{(-i)}(x_i) = y_i - \tilde a_i / (\sqrt{w_i}\, G_{ii}), \qquad \tilde a = G W^{1/2} y
 
-        Equal to n refits with the same kernel and alpha, intercept and weights included: the identity is one of linear
-        systems, and asks for no positive kernel. A sample of weight 0 gets the value of the fit itself. O(n³).
+        Equal to n refits with the same kernel and alpha, including intercept and weights: the identity holds for linear
+        systems and needs no definite kernel. A sample of weight 0 gets the value of the fit itself. O(n³).
         """
         check_is_fitted(self)
         gram = Dense().build(self.function_.kernel, self.X_fit_)
@@ -202,12 +202,12 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
 
 class FlippedGram(DenseGram):
-    """U|Λ|Uᵀ of a kernel matrix UΛUᵀ, whose functions are written in the space of the kernel itself."""
+    """U|Λ|Uᵀ for a kernel matrix UΛUᵀ; its functions are expanded in the kernel itself."""
 
     def __init__(self, kernel: Kernel, X: Data):
-        kernel.domain.centres(X)  # which refuses a matrix that is not one of the sample with itself
+        kernel.domain.centres(X)  # rejects a precomputed matrix that is not square and symmetric
         K = np.asarray(bind(kernel, X).dense())
-        with _threads.one_blas_thread:  # the steps of the solver, and so its end within tol, depend on the last digits
+        with _threads.one_blas_thread:  # the last digits affect the solver's steps, and so the result within tol
             values, self.vectors = np.linalg.eigh((K + K.T).astype(np.float64) / 2)
             flipped = (self.vectors * np.abs(values)) @ self.vectors.T
         self.values, self.precision = values, float(np.finfo(K.dtype).eps)
@@ -216,70 +216,88 @@ class FlippedGram(DenseGram):
 
     def expansion(self, coefficients: Array) -> tuple[Kernel, Any, Any]:
         A = coefficients.reshape(self.n, -1)
-        if (self.signs >= 0).all():  # |K| = K, and coefficients that are zero stay so
+        if (self.signs >= 0).all():  # |K| = K, and zero coefficients stay zero
             kept = np.flatnonzero(A.any(axis=1)) if A.any() else np.zeros(1, dtype=np.int64)
             return self.kernel, self.kernel.domain.take(self.centres, kept), coefficients[kept]
         a = self.vectors @ (self.signs[:, None] * (self.vectors.T @ A))
         return self.kernel, self.centres, a.reshape(coefficients.shape).astype(coefficients.dtype)
 
+    def cross(self, X_new: Checked) -> FlippedCross:
+        return FlippedCross(self, X_new)
+
+
+class FlippedCross(Cross):
+    """k(X_new, X) U sign(Λ) Uᵀ as an operator."""
+
+    def __init__(self, gram: FlippedGram, X_new: Checked):
+        super().__init__(gram.kernel, X_new, gram.centres)
+        self.gram = gram
+
+    def __matmul__(self, V: Array) -> Any:
+        kernel, points, coefficients = self.gram.expansion(V)
+        return bind(kernel, self.X_new, points).product(coefficients)
+
+    def dense(self) -> Any:
+        return self @ np.eye(self.gram.n, dtype=self.gram.dtype)
+
 
 @dataclass(eq=False, repr=False)
 class KreinSVC(Classifier):
-    r"""Support vector classification with a kernel that need not be positive.
+    r"""Support vector classification with an indefinite kernel.
 
     .. math:: \min_{f \in \mathcal K,\, b}\; \tfrac12 \big(\|f_+\|^2 + \|f_-\|^2\big)
               + C \sum_i w_i \big(1 - y_i (f(x_i) + b)\big)_+
 
-    in the Kreĭn space of :math:`k = k_+ - k_-`, of which :math:`f_+` and :math:`f_-` are the parts. With
-    :math:`K = U \Lambda U^\top` this is the support vector machine of the matrix :math:`U |\Lambda| U^\top`; its
-    coefficients β become :math:`a = U \operatorname{sign}(\Lambda) U^\top \beta`, and :math:`f = \sum_i a_i k(\cdot,
-    x_i)` takes the same values on the sample.
+    in the Kreĭn space of :math:`k = k_+ - k_-`, with :math:`f = f_+ + f_-`. For :math:`K = U \Lambda U^\top` this is
+    the support vector machine with matrix :math:`U |\Lambda| U^\top`; its coefficients β are mapped to
+    :math:`a = U \operatorname{sign}(\Lambda) U^\top \beta`, and :math:`f = \sum_i a_i k(\cdot, x_i)` takes the same
+    values on the sample.
 
     Parameters
     ----------
     kernel : str, Kernel or callable
-        Any symmetric one. For a positive definite one this is `SVC`.
+        Any symmetric kernel. For a positive definite one this is `SVC`.
     C : float > 0
         Weight of the errors; larger fits the training data more closely.
     multi_class : {"ovo", "ovr"}
-        With more than two classes: a machine for each pair, or for each class against the rest; all of them on the
-        spectrum of the whole sample.
+        With more than two classes: a machine for each pair, or for each class against the rest; all use the spectrum of
+        the whole sample.
     fit_intercept : bool
-        Whether there is an offset b.
+        Whether to fit an offset b.
     tol : float > 0
         LIBSVM's criterion, max{f : β can grow} − min{f : β can fall} ≤ tol.
     max_iter : int >= 1, optional
-        Steps of two variables at most in each problem; None for LIBSVM's limit, 10⁷ or 100 a sample.
+        Maximum number of two-variable steps per problem; None for LIBSVM's limit, 10⁷ or 100 per sample.
     class_weight, decision_function_shape, break_ties, n_jobs
         As in `SVC`.
     time_budget : float, optional
-        Seconds after which the best machine so far is returned, with a warning.
+        Time limit in seconds. The best machine so far is then kept, with a warning.
 
     Attributes
     ----------
     support_, support_vectors_, n_support_, dual_coef_, intercept_, classes_, class_weight_, n_iter_
-        As in `SVC`, of the problem with |K|: `dual_coef_` holds β.
+        As in `SVC`, for the problem with |K|: `dual_coef_` holds β.
     function_ : Function
-        The machines, in the space of k: values and coefficients a.
+        The machines in the space of k, with coefficients a.
     solutions_ : list of BoxSolution
-        For each machine gap, duality gap and objective: the certificate that f is the minimum.
+        The gap, duality gap and objective of each machine, which certify the minimum.
     eigenvalues_ : array of shape (n_samples,)
         Λ, in descending order.
     inertia_ : Inertia
-        How many of them are positive, negative and zero.
+        Numbers of positive, negative and zero eigenvalues.
     kernel_ : Kernel
 
     See Also
     --------
-    SVC : takes an indefinite kernel as well, with a warning, and finds a stationary point of the problem with K.
-    mercer.kernels.Flipped : ``SVC(kernel=Flipped(k))`` decides in the same way, with k̃ for its kernel.
+    SVC : also accepts indefinite kernels, with a warning, and finds a stationary point of the problem with K.
+    mercer.kernels.Flipped : ``SVC(kernel=Flipped(k))`` makes the same decisions, with k̃ as its kernel.
 
     Notes
     -----
-    Unlike β, the coefficients a are zero nowhere, unless k is positive definite: prediction needs all n samples. The
-    spectrum is that of the samples as they are: those of weight 0 belong to it, and one that is there twice is not the
-    same as one of weight 2, unless k is positive definite. The whole matrix is held and decomposed: O(n²) memory and
-    O(n³) once. For more samples, correct the kernel on some of them, ``SVC(kernel=Flipped(k, X[:1000]))``.
+    Unlike β, the coefficients a are not sparse unless k is positive definite: prediction needs all n samples. The
+    spectrum ignores weights: it includes samples of weight 0, and a repeated sample differs from one of weight 2 unless
+    k is positive definite. The full matrix is stored and decomposed: O(n²) memory and O(n³) once. For more samples,
+    correct the kernel on a subset, ``SVC(kernel=Flipped(k, X[:1000]))``.
 
     References
     ----------
@@ -323,7 +341,7 @@ class KreinSVC(Classifier):
         return Sample(X, gram, self.cache_size)
 
     _kernel = KernelEstimator._kernel
-    _keeps_sample = KernelEstimator._keeps_sample  # functions of an indefinite kernel are written with all samples
+    _keeps_sample = KernelEstimator._keeps_sample  # expansions of indefinite kernels need all samples
     _resolved_kernel = KernelEstimator._resolved_kernel
     _task_problem = SVC._task_problem
     _task_problems = SVC._task_problems

@@ -29,13 +29,13 @@ from ._base import KernelEstimator
 from ._classifier import encode
 from ._forms import decision_values
 
-STEPS = 1000  # of a machine, unless told
-TOGETHER = 1 << 24  # samples times machines that are held at once
+STEPS = 1000  # default maximum per machine
+TOGETHER = 1 << 24  # samples times machines held at once
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearMachine(KernelEstimator):
-    """What the two machines share: parameters, the call of the solver, the fitted attributes."""
+    """Base of the linear machines: parameters, the call of the solver, the fitted attributes."""
 
     penalty = "l2"
 
@@ -63,12 +63,12 @@ class LinearMachine(KernelEstimator):
         check_number(self, "intercept_scaling", self.intercept_scaling, above=0, besides=(np.inf,))
 
     def _machines(self, X: Data, cost: np.ndarray, pieces: Callable[[Any], Any]) -> list[PrimalSolution]:
-        """Fit machines, one for each row of costs, to the samples that cost anything, which are the same for all."""
+        """Fit one machine per row of costs, on the samples with positive cost, which are the same for all."""
         largest = float(cost.max())
         if not 2.0**-SQUARED <= largest <= 2.0**SQUARED:
             raise ValueError(
-                f"{where(self)}: C = {self.C:g} times the weights of samples is {largest:.0e}, and its square is no "
-                "floating-point number; choose a C nearer to 1."
+                f"{where(self)}: C = {self.C:g} times the sample weights is {largest:.0e}, whose square overflows or "
+                "underflows; choose a C nearer to 1."
             )
         kept = cost[0] > 0
         whole = bool(kept.all())
@@ -82,14 +82,14 @@ class LinearMachine(KernelEstimator):
         if absolute:
             found = [minimise_l1(design, loss[k], self.tol, steps, report=report) for k in range(len(loss.target))]
         else:
-            seed = int(generator(self.random_state).integers(2**31)) if is_sparse(X) else 0  # for descent by rows
+            seed = int(generator(self.random_state).integers(2**31)) if is_sparse(X) else 0  # for dual descent
             solver: Any = minimise_all if isinstance(loss, Intervals) else minimise
             found = solver(design, loss, self.tol, steps, seed=seed, report=report)
             found = found if isinstance(found, list) else [found]
         return found if whole else [replace(s, dual=_spread(s.dual, kept)) for s in found]
 
     def _store(self, X: Data, solution: PrimalSolution, W: np.ndarray, b: np.ndarray) -> None:
-        """Attributes from the weights W, a row for each machine, and intercepts b."""
+        """Set attributes from the weights W, one row per machine, and intercepts b."""
         if not solution.converged:
             n, limit = solution.n_iter, STEPS if self.max_iter is None else self.max_iter
             taken = f"{n} step{'s' * (n != 1)} (max_iter = {limit})"
@@ -107,7 +107,7 @@ class LinearMachine(KernelEstimator):
         self.function_ = Function(self.kernel_, self.coef_, outputs[0], basis, outputs[1] if basis else None)
 
     def _scores(self, X: Data) -> Any:
-        """Xwᵀ + b, a column for each machine, or one dimension for one."""
+        """Xwᵀ + b, one column per machine; 1-D for a single machine."""
         X = self._check_new(X)
         W = self.coef_ if len(self.coef_.shape) == 2 else self.coef_[None, :]
         scores = product_transposed(X, W) + self.intercept_
@@ -122,39 +122,39 @@ class LinearSVC(ClassifierMixin, LinearMachine):
               + C \sum_i v_i \max\bigl(0,\, 1 - y_i (w^\top x_i + b)\bigr)^p, \qquad y_i = \pm 1
 
     with p = 2 (``loss="squared_hinge"``) or 1 (``"hinge"``), s = `intercept_scaling` and v the product of sample and
-    class weights. With more classes, one machine for each against the rest, or one joint objective.
+    class weights. With more than two classes, one-against-rest machines or one joint objective.
 
     Parameters
     ----------
     penalty : {"l2", "l1"}
-        "l1" puts ‖w‖₁ + |b|/s in place of the squares, which makes weights zero; for the squared hinge only.
+        "l1" replaces the squares by ‖w‖₁ + |b|/s, which gives sparse weights; only for the squared hinge.
     loss : {"squared_hinge", "hinge"}
     dual : "auto" or bool
-        Accepted for scikit-learn's sake. The minimiser is the same, whichever problem is solved.
+        For scikit-learn compatibility only. The minimiser is the same for either problem.
     tol : float > 0
         The fit stops at a duality gap of tol² times the objective; then ‖w − w*‖ ≤ tol·√(2·objective) for "l2". (In
-        scikit-learn tol bounds a gradient, and the objective is left less exact.) Where rounding allows no better, 1e-6
-        times the objective passes without a warning; `solution_` tells.
+        scikit-learn tol bounds a gradient, which is less exact.) If rounding prevents this, a gap of 1e-6 times the
+        objective is accepted without a warning; see `solution_`.
     C : float > 0
         Weight of the losses; larger fits the samples more closely.
     multi_class : {"ovr", "crammer_singer"}
-        One against the rest, or the joint machine of Crammer and Singer. That has the hinge and "l2", whatever `loss`
-        and `penalty` say.
+        One against the rest, or the joint machine of Crammer and Singer, which always uses the hinge and "l2",
+        regardless of `loss` and `penalty`.
     fit_intercept : bool
-        Whether there is b.
+        Whether to fit b.
     intercept_scaling : float > 0, or inf
-        s. As in scikit-learn b is penalised like the weight of a constant feature with this value; ``np.inf`` leaves it
-        free, as in `SVC`.
+        s. As in scikit-learn, b is penalised like the weight of a constant feature with this value; ``np.inf`` leaves
+        it unpenalised, as in `SVC`.
     class_weight : dict, "balanced" or None
-        Weights of the classes. As in scikit-learn, one against the rest weighs the one class and not the rest.
+        Class weights. As in scikit-learn, one-against-rest machines weight only the one class.
     verbose : int
-        Whether to print the progress.
+        Whether to print progress.
     random_state : int, RandomState, Generator or None
-        Order of the coordinate descent with sparse data of many features; it does not move the minimum.
+        Order of the coordinate descent for sparse data with many features; it does not affect the minimum.
     max_iter : int >= 0, or None
-        Steps at most, for each machine; None is 1000.
+        Maximum number of steps per machine; None is 1000.
     time_budget : float > 0, optional
-        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
+        Time limit in seconds. The fit then keeps the best result so far, with a warning, or raises if there is none.
 
     Attributes
     ----------
@@ -164,18 +164,18 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         b.
     classes_ : array
     n_iter_ : int
-        Steps, the most over the machines.
+        Number of steps, the maximum over the machines.
     solution_ : PrimalSolution
         Objective, duality gap, dual variables; objective and gap are sums over the machines.
     function_ : Function
-        wᵀx in the space of the linear kernel, with b as its free part: norm, margin 2/‖f‖, distances.
+        wᵀx in the space of the linear kernel, with b as its free part: gives norm, margin 2/‖f‖ and distances.
 
     Notes
     -----
-    Newton's method with Hessians formed in O(nd²) for d ≤ 3000 (after a QR factorisation if d > n), by products beyond;
-    for sparse data with d > 1000, coordinate descent in the dual comes first. Where nd² is small or X is sparse, one
-    compiled call fits all machines. It computes in double precision on the host; results have the type and library of
-    X.
+    Newton's method, with Hessians formed in O(nd²) for d ≤ 3000 (after a QR factorisation if d > n) and used through
+    products beyond; for sparse data with d > 1000, dual coordinate descent comes first. If nd² is small or X is sparse,
+    one compiled call fits all machines. Computations are in double precision on the host; results have the type and
+    library of X.
 
     References
     ----------
@@ -230,7 +230,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         return self
 
     def _against_the_rest(self, X: Data, cost: np.ndarray, own: np.ndarray, index: np.ndarray) -> PrimalSolution:
-        """A machine for each class, or for the second of two; one objective, in which they do not meet."""
+        """One machine per class, or one for the second of two, merged into a single solution."""
         squared, machines = self.loss == "squared_hinge", list[PrimalSolution]()
         wanted = np.arange(len(own)) if len(own) > 2 else np.array([1])
         step = max(1, TOGETHER // len(index))
@@ -251,20 +251,20 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         )
 
     def decision_function(self, X: Data) -> Any:
-        """Xwᵀ + b: one value for two classes (positive for ``classes_[1]``), else one per class."""
+        """Xwᵀ + b: one value for two classes (positive for ``classes_[1]``); else one per class."""
         return self._scores(X)
 
     def predict(self, X: Data) -> np.ndarray:
-        """The class on whose side x lies, or whose value is largest."""
+        """The class on whose side x lies, or with the largest value."""
         return self.decide(self._scores(X))
 
     def decide(self, values: np.ndarray) -> np.ndarray:
-        """The labels that values stand for; 0 stands for the first class, as in LIBLINEAR."""
+        """The labels for decision values; 0 means the first class, as in LIBLINEAR."""
         values = host(decision_values(self, values))
         return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
 
     def sparsify(self) -> Self:
-        """Hold `coef_` as a sparse matrix, which saves memory where ``penalty="l1"`` left few weights."""
+        """Store `coef_` as a sparse matrix, which saves memory if ``penalty="l1"`` left few weights."""
         check_is_fitted(self)
         self.coef_ = sparse.csr_array(host(self.coef_)) if not is_sparse(self.coef_) else self.coef_
         return self
@@ -288,7 +288,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
     Parameters
     ----------
     epsilon : float >= 0
-        Errors up to it cost nothing; larger leaves fewer samples that count.
+        Errors up to epsilon cost nothing; larger gives fewer support vectors.
     tol, C, fit_intercept, intercept_scaling, dual, verbose, random_state, max_iter, time_budget
         As in `LinearSVC`.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}
@@ -304,7 +304,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
 
     Notes
     -----
-    The same solver as `LinearSVC`. With ``epsilon=0`` and the first loss this is penalised least absolute deviations.
+    The solver of `LinearSVC`. With ``epsilon=0`` and the first loss this is penalised least absolute deviations.
 
     References
     ----------
@@ -334,7 +334,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
         X, y = self._check_fit(X, y, y_numeric=True)
         weight = self._check_weight(sample_weight, X)
         target = np.asarray(host(y), dtype=np.float64)
-        # a free intercept takes up any shift of y; without it rounding is that of the spread, not of the size
+        # an unpenalised intercept absorbs shifts of y: centre y, so that rounding depends on its spread only
         shift = float(np.median(target)) if self.fit_intercept and self.intercept_scaling == np.inf else 0.0
         target = target - shift
         cost = float(self.C) * (np.ones(len(target)) if weight is None else weight)
@@ -359,12 +359,12 @@ def _one_against_rest(sign: np.ndarray, cost: np.ndarray, squared: bool) -> Call
 
 
 def _spread(dual: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """The dual variables of the samples that were kept, and zeros for the others."""
+    """The dual variables of the kept samples, and zeros for the others."""
     out = np.zeros((len(kept), *dual.shape[1:]))
     out[kept] = dual
     return out
 
 
 def _double(X: Data) -> Any:
-    """X on the host in double precision, without a copy where it already is."""
+    """X on the host in double precision, copied only if necessary."""
     return X.astype(np.float64, copy=False) if is_sparse(X) else np.ascontiguousarray(host(X), dtype=np.float64)

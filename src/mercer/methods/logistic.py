@@ -21,7 +21,7 @@ from .machine import Machine
 
 @dataclass(eq=False, repr=False)
 class LogisticMethod(ClassifierMixin, Machine):
-    """Probabilities of labels: the logistic loss for two classes, the multinomial one for more."""
+    """Base: the logistic loss for two classes, the multinomial loss for more."""
 
     kernel: KernelLike = "gaussian(lengthscale='median')"
     _: KW_ONLY
@@ -34,7 +34,7 @@ class LogisticMethod(ClassifierMixin, Machine):
 
     @property
     def loss(self) -> str:
-        """For messages."""
+        """Name of the loss in messages."""
         return "logistic"
 
     def _loss(self) -> Loss:
@@ -48,14 +48,14 @@ class LogisticMethod(ClassifierMixin, Machine):
         return np.where(labels == 1, 1.0, -1.0), weight
 
     def predict_log_proba(self, X: Data) -> np.ndarray:
-        """Logarithms of the probabilities, exact also where these are 0 in floating point."""
+        """Log probabilities, accurate even if the probabilities underflow."""
         f = self.values(X)
         return log_softmax(f, axis=1) if f.ndim == 2 else np.stack([log_expit(-f), log_expit(f)], axis=1)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class KernelLogisticRegression(LogisticMethod):
-    r"""Logistic regression in the space of a kernel, for two classes or, by the softmax, for any number.
+    r"""Logistic regression in the space of a kernel, for two classes or, with the softmax, any number.
 
     .. math:: \min_{f \in H,\, c}\; \sum_i w_i \log\big(1 + e^{-y_i (f(x_i) + c)}\big) + \tfrac{\alpha}{2} \|f\|_H^2,
               \qquad y_i = \pm 1
@@ -65,36 +65,36 @@ class KernelLogisticRegression(LogisticMethod):
     .. math:: \min_{f_1, \dots, f_k,\, c}\; \sum_i w_i \Big(\log \sum_j e^{f_j(x_i) + c_j} - f_{y_i}(x_i) - c_{y_i}\Big)
               + \tfrac{\alpha}{2} \sum_j \|f_j\|_H^2,
 
-    all fitted together; they sum to zero, and the probability of class j is in proportion to
+    all fitted jointly; they sum to zero, and the probability of class j is proportional to
     :math:`e^{f_j(x) + c_j}`.
 
     Parameters
     ----------
     kernel : str, Kernel or expression
     alpha : float > 0
-        Weight of the penalty; larger is smoother, with probabilities closer to the shares of the classes. It is 1/C of
+        Regularisation parameter; larger is smoother, with probabilities closer to the class frequencies. Equals 1/C in
         scikit-learn.
     free : None, int, list of functions, or basis
         Unpenalised part; 0 is the intercept.
     class_weight : dict, "balanced" or None
-        Factors on the weights of the samples of each class; "balanced" makes the classes weigh the same in total.
+        Multiplies the sample weights of each class; "balanced" gives all classes the same total weight.
     gram : str or Representation
         How the kernel matrix is held or approximated; ``Nystrom(rank=500)`` for many samples.
     solver : {"auto", "newton", "newton_cg", "lbfgs", "admm"}
-        As in `KernelMachine`: "auto" is Newton's method through the linear solvers for two classes, and with
-        conjugate gradients for more.
+        As in `KernelMachine`: "auto" is Newton's method with direct linear solvers for two classes, and with conjugate
+        gradients for more.
     tol : float > 0
-        Smaller is more exact: of two classes Newton's decrement relative to the objective, of more the norm of the
-        gradient relative to that at f = 0, for which 1e-3 is enough to predict.
+        Tolerance: for two classes on the Newton decrement relative to the objective; for more on the gradient norm
+        relative to that at f = 0, where 1e-3 suffices for prediction.
     max_iter, time_budget, random_state
         As in `KernelMachine`.
 
     Attributes
     ----------
     classes_, class_weight_ : array
-        The labels, and their factors.
+        The labels, and their weights.
     function_ : Function
-        f + c: one function, positive for the second class, or one for each class.
+        f + c: one function, positive for the second class, or one per class.
     dual_coef_ : array of shape (n_samples,), or (n_samples, n_classes)
     free_coef_ : array of shape (p,), or (p, n_classes)
     solution_, n_iter_, loss_, kernel_, gram_choice_
@@ -102,10 +102,10 @@ class KernelLogisticRegression(LogisticMethod):
 
     Notes
     -----
-    f is the most likely function under a Gaussian process with covariance k/α and the logistic likelihood, the mode of
-    Laplace's approximation. With a linear kernel it is scikit-learn's LogisticRegression.
+    f is the posterior mode of a Gaussian process with covariance k/α and the logistic likelihood, as in the Laplace
+    approximation. With a linear kernel it is scikit-learn's LogisticRegression.
 
-    Dense: O(n³/3) a Newton step with two classes; with more, one eigendecomposition and steps of O(n²k). Low rank r:
+    Dense: O(n³/3) per Newton step with two classes; with more, one eigendecomposition and steps of O(n²k). Low rank r:
     O(nr²) once and steps of O(nrk).
 
     References
@@ -130,42 +130,42 @@ class KernelLogisticRegression(LogisticMethod):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ImportVectorMachine(LogisticMethod):
-    r"""Kernel logistic regression on few points of the sample, chosen one by one.
+    r"""Sparse kernel logistic regression on a few samples, chosen one by one.
 
     .. math:: \min_{a,\, c}\; \sum_i w_i \log\big(1 + e^{-y_i (f(x_i) + c)}\big) + \tfrac{\alpha}{2} \|f\|_H^2,
               \qquad f = \sum_{j \in S} a_j k(\cdot, x_j)
 
     Each round adds to S the point whose function lowers the objective most in one Newton step, and then solves the
-    problem on S. It ends when a point no longer pays. With more than two classes the objective is that of the softmax,
-    and the functions of all classes stand on the same points.
+    problem on S, until the improvement is small. With more than two classes the objective is that of the softmax, and
+    all classes share the same points.
 
     Parameters
     ----------
     kernel : str, Kernel or expression
         Positive definite.
     alpha : float > 0
-        Weight of the penalty; larger is smoother, and needs fewer points.
+        Regularisation parameter; larger is smoother and needs fewer points.
     epsilon : float >= 0
-        Stop when the last `lag` points have lowered the objective H by less than this share, |H − H_before| ≤ ε|H|.
-        Smaller takes more points; 0 all that lower it beyond rounding.
+        Stop when the last `lag` points have lowered the objective H by at most this fraction, |H − H_before| ≤ ε|H|.
+        Smaller uses more points; 0 adds points as long as H decreases beyond rounding.
     lag : int >= 1
-        Over how many points that is judged.
+        Number of points over which the decrease is measured.
     max_points : int >= 1, optional
-        At most so many points.
+        Maximum number of points.
     free, class_weight
         As in `KernelLogisticRegression`.
     tol, max_iter, time_budget
-        As in `KernelMachine`, of each problem on S.
+        As in `KernelMachine`, for each problem on S.
 
     Attributes
     ----------
     import_ : array of integers
-        The samples in S, in the order in which they were taken.
+        Indices of the samples in S, in order of selection.
     import_vectors_ : collection
         The samples themselves.
     dual_coef_ : array of shape (n_import,), or (n_import, n_classes)
     function_ : Function
-        f + c, on the import vectors alone.
+        f + c, on the import vectors.
     objective_path_ : array
         The objective before the first point, and after each.
     classes_, class_weight_, free_coef_, solution_, n_iter_, loss_, kernel_
@@ -173,9 +173,9 @@ class ImportVectorMachine(LogisticMethod):
 
     Notes
     -----
-    The points are few and, unlike support vectors, hardly more with more samples; the probabilities are those of
-    `KernelLogisticRegression` up to ε. The matrix is held dense; to judge all candidates with q points in S costs
-    O(n²q) a round, and O(n²qk²) with k > 2 classes. Samples of weight 0 are not taken.
+    Unlike support vectors, the points hardly increase with the sample size; the probabilities are those of
+    `KernelLogisticRegression` up to ε. The matrix is stored dense; evaluating all candidates with q points in S costs
+    O(n²q) per round, or O(n²qk²) with k > 2 classes. Samples of weight 0 are never chosen.
 
     References
     ----------
@@ -191,7 +191,7 @@ class ImportVectorMachine(LogisticMethod):
     (True, True)
     """
 
-    minimises_risk = False  # on chosen points only
+    minimises_risk = False  # only over functions on the chosen points
     gram = "dense"
 
     epsilon: float = 1e-3
@@ -216,8 +216,8 @@ class ImportVectorMachine(LogisticMethod):
         claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(problem.gram.X))
         if claim.kind == "INDEFINITE" or (claim.is_cpd and claim.order > 0):
             raise ValueError(
-                f"{where(self)}: the kernel {self.kernel_} is {claim}, and has no function for a single point; choose "
-                f"a positive definite one, or KernelLogisticRegression.{remedies(claim)}"
+                f"{where(self)}: the kernel {self.kernel_} is {claim} and defines no function for a single point; "
+                f"choose a positive definite one, or KernelLogisticRegression.{remedies(claim)}"
             )
         most = problem.gram.n if self.max_points is None else self.max_points
         chosen, solution, path = import_vectors(problem, self.epsilon, self.lag, most, self.tol, self.max_iter or 100)

@@ -241,9 +241,8 @@ class KernelMachine(Machine):
     .. math:: \min_{f \in H,\, c}\; \sum_i w_i\, \ell\Big(y_i,\, f(x_i) + \sum_b c_b h_b(x_i)\Big)
               + \alpha\, \Psi(\|f\|_H)
 
-    with :math:`\Psi(r) = r^2/2` by default. By the representer theorem :math:`f = \sum_i a_i k(\cdot, x_i)` whatever
-    the loss: a component of f orthogonal to all :math:`k(\cdot, x_i)` changes no fitted value and only increases the
-    norm.
+    with :math:`\Psi(r) = r^2/2` by default. By the representer theorem :math:`f = \sum_i a_i k(\cdot, x_i)` for any
+    loss: a component of f orthogonal to all :math:`k(\cdot, x_i)` changes no value and only increases the norm.
 
     Parameters
     ----------
@@ -254,12 +253,11 @@ class KernelMachine(Machine):
     alpha : float > 0
         Regularisation parameter; larger is smoother.
     free : None, int, list of functions, or basis
-        Unpenalised part: a polynomial degree (0 is the intercept) or functions X → (n,). A conditionally positive
-        definite kernel needs the polynomials of its order.
+        Unpenalised part: a polynomial degree (0: intercept) or functions X → (n,). A conditionally positive definite
+        kernel needs the polynomials of its order.
     penalty : {"squared", "norm", "l1"}, ("ball", radius), or callable
         Ψ: r²/2; r; the constraint ‖f‖ ≤ radius (alpha then does not apply, and stays 1); or a non-decreasing function
-        of the norm. "l1" is Σ|aᵢ|, which is not a function of f: it gives sparse expansions, but the representer
-        theorem does not cover it.
+        of the norm. "l1" is Σ|aᵢ|, which is not a function of f: it gives sparse expansions, outside the theorem.
     gram : str or Representation
         How the kernel matrix is stored or approximated.
     solver : str
@@ -270,11 +268,11 @@ class KernelMachine(Machine):
         relative to that at f = 0; "working_set": stopping criterion of the support vector machines, in units of f (for
         regression, of the interquartile range of y), and at least 1e-3 for single-precision data.
     max_iter : int, optional
-        Maximum number of steps; None uses the solver's default.
+        Maximum number of steps; None: the solver's default.
     class_weight : dict, "balanced" or None
         For classification losses.
     time_budget : float, optional
-        Time limit in seconds; on expiry the best function so far is kept, with a warning.
+        Time limit in seconds; the best function so far is then kept, with a warning.
     random_state : int, RandomState, Generator or None
         Seed of randomised representations.
 
@@ -310,8 +308,8 @@ class KernelMachine(Machine):
     matrix or a factor. With a non-convex loss (`Hampel`) the result is a stationary point.
 
     The other penalties are minimised along the path of the squared penalty, which contains all minimisers: μ decreases
-    from ∞, where f = 0, until larger norms cannot be better or the loss is zero; the search is then refined between the
-    best points. Ties go to the smallest norm. Only for convex losses are the minimisers sure to lie on the path.
+    from ∞, where f = 0, until larger norms cannot be better or the loss is zero, and the search is refined between the
+    best points. Ties go to the smallest norm. For non-convex losses the path may miss minimisers.
 
     References
     ----------

@@ -33,7 +33,7 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
     Parameters
     ----------
     kernel : str, Kernel or callable
-        Positive definite, or conditionally so of order 1 (which suffices for distances to means).
+        Positive definite, or conditionally so of order 1 (enough for distances to means).
     gram, random_state, time_budget
         As in `KernelRidge`.
 
@@ -45,15 +45,15 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
     intercept_ : float, or array of shape (n_classes,)
         b.
     function_ : Function
-        Σ αᵢ k(xᵢ, ·), for two classes the difference of the means. For data far from the origin, the kernel is taken
-        about the sample (`Kernel.about`), for b too.
+        Σ αᵢ k(xᵢ, ·), for two classes the difference of the means. For data far from the origin, this and b use the
+        kernel about the sample (`Kernel.about`).
     kernel_, gram_choice_
         As in `KernelRidge`.
 
     Notes
     -----
-    Training only computes ‖μ_c‖², in O(n²) (``gram="lazy"`` stores no matrix); only the kernel needs tuning. A
-    baseline that any tuned method should beat.
+    Training computes ‖μ_c‖², in O(n²) (``gram="lazy"`` stores no matrix); only the kernel is tuned. A baseline that a
+    tuned method should beat.
 
     References
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
@@ -17,7 +18,7 @@ from .._random import generator_of
 from .._units import power_of_two
 from ..context import current, warn_early
 from ..gram import Gram, as_representation
-from ..kernels import Kernel
+from ..kernels import Kernel, KernelLike
 from ..kernels.algebra import Translated
 from ..solvers.multiple import (
     align,
@@ -46,18 +47,18 @@ BY_FITS = (*BY_OBJECTIVE, "easymkl", "alternate")
 
 @dataclass(eq=False, repr=False)
 class MultipleKernel(NamedKernels, Delegating, KernelEstimator):
-    r"""Multiple kernel learning: an estimator with a learned combination of kernels.
+    r"""Multiple kernel learning: an estimator with a learned sum of kernels.
 
     .. math:: k = \sum_{j=1}^m \mu_j\, \frac{k_j}{s_j}, \qquad \mu_j \ge 0,
               \qquad s_j = \frac1n \sum_i \lVert \varphi_j(x_i) - \bar\varphi_j \rVert^2
 
-    Each kernel is divided by the variance of the sample in its feature space, so that the weights of kernels in
-    different units are comparable and rescaling a kernel changes nothing.
+    Each kernel is divided by the variance of the sample in its feature space, so that weights of kernels in different
+    units are comparable and rescaling a kernel has no effect.
 
     Parameters
     ----------
     estimator : estimator with a parameter `kernel`
-        The method; its kernel is replaced by the combination, its other parameters are kept.
+        The method; its kernel is replaced by the combination.
     kernels : list or dict
         The kernels kⱼ: Kernel objects, names, expressions, or pairs ``(kernel, columns)``, where columns are indices
         into an array or names in a DataFrame, holding whatever the kernel accepts (numbers, text, labels). A dict names
@@ -74,9 +75,9 @@ class MultipleKernel(NamedKernels, Delegating, KernelEstimator):
         Whether to divide kernels by their variances; otherwise all sⱼ are 1.
     tol : float > 0
         "simplemkl" and "lp" stop at this duality gap, relative to ½‖f‖² (which is below the objective), and "alternate"
-        when no other weights would raise the alignment by more than this fraction.
+        when other weights would raise the alignment by at most this fraction.
     max_iter : int >= 1, optional
-        Maximum number of rounds of these three methods; None means 200.
+        Maximum number of rounds of these three; None means 200.
     time_budget : float > 0, optional
         Time limit in seconds; on expiry they start no further round.
 
@@ -123,7 +124,7 @@ class MultipleKernel(NamedKernels, Delegating, KernelEstimator):
     Σ wℓ + ½α‖f‖² for a convex loss, such as support vector machines, ridge, quantile and logistic regression; for
     several machines (pairs of classes, outputs) they minimise the sum of the objectives.
 
-    Fitted attributes of the estimator (`classes_`, `labels_`, `support_`, …) are also available here.
+    Fitted attributes of the estimator (`classes_`, `labels_`, `support_`, …) are available here.
 
     The m matrices are computed once and combined. If the estimator's `gram` is low-rank, the factors are combined side
     by side, and no (n, n) matrix is formed. Alignment-based weights cost O(m²n²), or O(m²nr²), and read matrices that
@@ -147,7 +148,7 @@ class MultipleKernel(NamedKernels, Delegating, KernelEstimator):
     """
 
     estimator: EstimatorLike
-    kernels: Any
+    kernels: Sequence[KernelLike]
     _: KW_ONLY
     method: str = "auto"
     p: float = 2.0

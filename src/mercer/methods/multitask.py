@@ -61,7 +61,7 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
         samples. "auto" takes the share with the smallest leave-one-out error, or 0 if that is not better by one
         standard error of the difference. "learned" fits B = WWᵀ + diag(v) by maximum marginal likelihood, which allows
         positive and negative correlations; the Bayesian information criterion (BIC) selects the rank of W, so that
-        unrelated tasks stay independent. Or B itself, in the order of `tasks_`, or a kernel on the labels
+        unrelated tasks stay independent. Or B itself, ordered as `tasks_`, or a kernel on labels
         (``Tasks.from_graph(…)``).
     rank : int >= 1
         Maximum number of columns of W. One is a function common to all tasks, each with its own factor; more allow for
@@ -98,8 +98,7 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
 
     Notes
     -----
-    For a new task only the common part is predicted: that of the share, or with any other B the mean of the tasks'
-    functions.
+    For a new task only the common part is predicted: that of the share, or for other B the mean of the functions.
 
     Leave-one-out omits a sample with all its targets. The likelihood has local maxima; of two searches, started from
     half-shared and from nearly separate tasks, the better result is kept.

@@ -27,7 +27,7 @@ DIVERGED = 1e6  # times the steepest slope at f = 0: not reached unless the step
 
 @dataclass(eq=False, repr=False)
 class OnlineKernelMachine(LossEstimator):
-    r"""Stochastic gradient descent in a kernel's feature space (NORMA), for any loss with a gradient.
+    r"""Stochastic gradient descent in the RKHS (NORMA), for any loss with a gradient.
 
     .. math:: f_{t+1} = (1 - \eta_t \alpha)\, f_t - \eta_t\, \ell'\big(y_t, f_t(x_t)\big)\, k(\cdot, x_t), \qquad
               \eta_t = \eta_0\, t^{-p}
@@ -57,8 +57,7 @@ class OnlineKernelMachine(LossEstimator):
     fit_intercept : bool
         Whether to fit an unpenalised intercept by the same steps.
     time_budget : float > 0, optional
-        Time limit in seconds; on expiry the best fit so far is kept, with a warning, or if there is none an error is
-        raised.
+        Time limit in seconds. The fit then keeps the best result so far, with a warning, or raises if there is none.
 
     Attributes
     ----------

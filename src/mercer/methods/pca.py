@@ -50,7 +50,7 @@ class KernelPCA(KernelTransformer):
     Parameters
     ----------
     n_components : int >= 1, optional
-        None keeps all directions of positive variance (no direction if all samples are equal).
+        None keeps all directions of positive variance (none if all samples are equal).
     kernel : str, Kernel or callable
         scikit-learn's names, any registered name or expression, a Kernel, or a function of two samples.
     gamma, degree, coef0, kernel_params
@@ -66,7 +66,7 @@ class KernelPCA(KernelTransformer):
     max_iter : int, optional
         Maximum number of its block products.
     iterated_power, n_jobs
-        Accepted for compatibility with scikit-learn, and ignored.
+        Accepted for compatibility, and ignored.
     remove_zero_eig : bool
         Whether to drop directions of zero variance even if n_components is given.
     copy_X : bool
@@ -77,8 +77,7 @@ class KernelPCA(KernelTransformer):
         How the kernel matrix is stored or approximated. For few components of more than 3,000 samples, "auto" stores
         its upper half if that fits in 768 MiB; otherwise it chooses as usual.
     time_budget : float > 0, optional
-        Time limit in seconds; on expiry the best fit so far is kept, with a warning, or if there is none an error is
-        raised.
+        Time limit in seconds. The fit then keeps the best result so far, with a warning, or raises if there is none.
 
     Attributes
     ----------
@@ -99,7 +98,7 @@ class KernelPCA(KernelTransformer):
     dual_coef_, X_transformed_fit_ : arrays
         The learned inverse map, with `fit_inverse_transform`.
     n_samples_seen_ : int
-        Number of samples in `fit`, or in all calls of `partial_fit`.
+        Samples in `fit`, or in all calls of `partial_fit`.
     gamma_ : float
         The value of gamma for scikit-learn's kernel names.
     X_fit_, kernel_, gram_choice_, spectrum_
@@ -107,8 +106,8 @@ class KernelPCA(KernelTransformer):
     Notes
     -----
     Features of new points are ⟨f, φ(x) − μ⟩, centred by the training sample. They do not involve k(x, x), so distances
-    suffice: ``kernel="precomputed"`` with −d²/2 is classical multidimensional scaling, and places new points by their
-    distances to the training samples. For conversion to other software see the guide; kernlab's eigenvalues are λ/n.
+    suffice: ``kernel="precomputed"`` with −d²/2 is classical scaling, and places new points by their distances to the
+    training samples. For conversion to other software see the guide; kernlab's eigenvalues are λ/n.
 
     As centring removes constants, the kernel need only be conditionally positive definite of order one. A kernel known
     to be indefinite raises a warning; a direction of negative variance raises an error.
@@ -439,8 +438,8 @@ class _Moments:
 def _trace(gram: CenteredGram) -> tuple[float, float, float]:
     """The trace of K̃, and bounds on the rounding errors of the trace and of an eigenvalue.
 
-    Means of n numbers err by about √n units, by the same amount for all samples: this adds n times to the trace, and
-    nothing to directions other than the constant one. A factor rounds its own entries, hence by the square in ZZᵀ.
+    Means of n numbers err by about √n units, equally for all samples: this adds n times to the trace, and nothing to
+    directions other than the constant one. A factor rounds its entries, hence ZZᵀ by the square.
     """
     xp, n = gram.xp, gram.n
     unit = float(xp.finfo(gram.dtype).eps)

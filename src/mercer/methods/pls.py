@@ -217,8 +217,7 @@ class KernelPLS(MultiOutputMixin, RegressorMixin, PartialLeastSquares):
     random_state : int, RandomState, Generator or None
         Seed of randomised representations and of the folds, which are fixed if it is None.
     time_budget : float > 0, optional
-        Time limit in seconds; on expiry the best fit so far is kept, with a warning, or if there is none an error is
-        raised.
+        Time limit in seconds. The fit then keeps the best result so far, with a warning, or raises if there is none.
 
     Attributes
     ----------

@@ -227,8 +227,8 @@ class KernelExpectileRegression(LevelMethod):
     .. math:: \min_{f \in H,\, c}\; \sum_i w_i |\tau - [r_i \le 0]|\, r_i^2 + \tfrac{\alpha}{2} \|f\|_H^2,
               \qquad r_i = y_i - f(x_i) - c
 
-    Expectiles generalise the mean as quantiles generalise the median: τ = ½ is kernel ridge regression. Unlike a
-    quantile, an expectile depends on the distances of the values beyond it, not only on their number.
+    Expectiles generalise the mean as quantiles do the median: τ = ½ is kernel ridge regression. They depend on how far
+    values lie beyond them, not only on how many.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ class KernelExpectileRegression(LevelMethod):
     gram : str or Representation
         How the kernel matrix is stored or approximated.
     solver : {"auto", "newton", "newton_cg", "lbfgs", "interior_point", "admm", "working_set"}
-        As in `KernelMachine`, for levels fitted separately.
+        As in `KernelMachine`, for separate fits.
     tol, max_iter, time_budget, random_state
         As in `KernelMachine`.
 

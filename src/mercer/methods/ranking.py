@@ -21,7 +21,7 @@ from ._base import KernelEstimator, require_fitted, validated
 
 @dataclass(eq=False, repr=False)
 class ManifoldRanking(KernelEstimator):
-    r"""Manifold ranking: scores spread from query samples along the data and rank all others by their proximity.
+    r"""Manifold ranking: scores spread from query samples along the data and rank all others by proximity.
 
     .. math:: f = \sum_{t \ge 0} (\alpha S)^t y = (I - \alpha S)^{-1} y, \qquad S = D^{-1/2} A D^{-1/2}
 
@@ -40,8 +40,7 @@ class ManifoldRanking(KernelEstimator):
         in the kernel's metric. "connected": those of the closest pairs, up to the distance at which the graph becomes
         connected (kernlab's ``edgegraph``). None: all, or all entries of a sparse matrix.
     max_iter : int >= 1, optional
-        Number of terms of the sum after the first (kernlab's ``iterations``). None computes the limit, by conjugate
-        gradients.
+        Terms of the sum after the first (kernlab's ``iterations``). None computes the limit, by conjugate gradients.
     tol : float > 0
         Residual of the limit, relative to y.
     gram : str or Representation

@@ -97,7 +97,7 @@ class RelevanceMethod(KernelEstimator):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
-    r"""Relevance vector machine: sparse Bayesian regression on the columns of a kernel matrix.
+    r"""Relevance vector machine: sparse Bayesian regression on columns of a kernel matrix.
 
     .. math:: y_i = w_0 + \sum_j w_j\, k(x_i, x_j) + \varepsilon_i, \qquad
               w_j \sim N(0, \alpha_j^{-1}),\quad \varepsilon_i \sim N(0, \sigma^2)
@@ -107,26 +107,25 @@ class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
     .. math:: \log p(y \mid \alpha, \sigma^2) = \log N\big(y;\; 0,\; \sigma^2 I + \Phi A^{-1} \Phi^T\big),
               \qquad A = \operatorname{diag}(\alpha),\quad \Phi = (1, K).
 
-    At the maximum most precisions are infinite; the samples of the remaining columns are the relevance vectors. Given
-    the precisions, the weights have a Gaussian posterior with covariance
-    :math:`\Sigma = (A + \Phi^T \Phi / \sigma^2)^{-1}` and mean :math:`\mu = \Sigma \Phi^T y / \sigma^2`; predictions
-    use the mean.
+    At the maximum most of them are infinite; the remaining columns belong to the relevance vectors. Given the
+    precisions, the weights are Gaussian, with covariance :math:`\Sigma = (A + \Phi^T \Phi / \sigma^2)^{-1}` and mean
+    :math:`\mu = \Sigma \Phi^T y / \sigma^2`, used for prediction.
 
     Parameters
     ----------
     kernel : str, Kernel or expression
-        Need not be positive definite. A longer lengthscale gives fewer relevance vectors.
+        Any, even indefinite. A longer lengthscale gives fewer relevance vectors.
     noise_variance : float > 0, optional
         σ²; None estimates it along with the precisions. More noise gives fewer relevance vectors.
     fit_intercept : bool
         Whether to include a constant column, with its own precision.
     tol : float > 0
-        The ascent stops when no change of a single precision, or of σ², raises the log-evidence by more than this. A
-        larger tol stops earlier, and may keep superfluous columns.
+        The ascent stops when no change of one precision, or of σ², raises the log-evidence by more than this. A larger
+        tol stops earlier, and may keep superfluous columns.
     max_iter : int >= 1, optional
         Maximum number of changes; None means 10,000.
     gram : str or Representation
-        How the kernel matrix is stored; an approximation replaces the columns of K by its own.
+        How the kernel matrix is stored; an approximation replaces K's columns by its own.
     random_state, time_budget
         As in `KernelRidge`.
 
@@ -136,15 +135,15 @@ class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
         Indices of the relevance vectors in the sample, ascending.
     relevance_vectors_ : collection of m members
     dual_coef_ : array of shape (m,)
-        Posterior means of their weights.
+        Mean weights.
     intercept_ : float
-        Posterior mean of w₀; 0 if the constant was dropped.
+        Mean of w₀; 0 if the constant was dropped.
     precision_, covariance_ : arrays
         α and Σ of the remaining columns: the relevance vectors and, last, the constant unless it was dropped.
     noise_variance_ : float
         σ².
     function_ : Function
-        Posterior mean of f.
+        Mean of f.
     log_evidence_ : float
     evidence_history_ : array
         The log-evidence at the start and after each step of the better run.
@@ -162,14 +161,13 @@ class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
     s²/(q² − s), or at infinity if q² ≤ s. Each step makes the single change with the largest gain: it adds or removes a
     column, or updates a precision or σ². The evidence never decreases. It has several local maxima, at each of which
     :math:`\alpha_j \mu_j^2 = 1 - \alpha_j \Sigma_{jj}`. The ascent runs twice, once with σ² kept low until the columns
-    have settled, and keeps the higher maximum, as with wide kernels columns explain much jointly but little
-    individually. A third and fourth run do the same with σ² fixed at its estimate; if one ends higher, the ascent
-    continues from there.
+    have settled, and keeps the higher maximum: with wide kernels, columns explain much jointly but little individually.
+    A third and fourth run do the same with σ² fixed at its estimate; if one ends higher, the ascent continues there.
 
-    A step costs O(nm + m³) for m columns; adding a column also takes a product with the matrix, O(n²). Only active
-    columns are stored: with ``gram="lazy"`` memory is O(nm). σ² is at least 10⁻¹⁰ of the variance of y (without an
-    intercept, of its mean square), as the evidence of a perfect fit has no maximum. Far from all relevance vectors,
-    standard deviations fall back to about σ, as only w₀ is uncertain there.
+    A step costs O(nm + m³) for m columns; adding one also takes a product with the matrix, O(n²). Only active columns
+    are stored: with ``gram="lazy"`` memory is O(nm). σ² is at least 10⁻¹⁰ of the variance of y (without an intercept,
+    its mean square), as the evidence of a perfect fit has no maximum. Far from all relevance vectors, standard
+    deviations fall back to about σ, as only w₀ is uncertain there.
 
     References
     ----------
@@ -220,7 +218,7 @@ class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
 
 
 class RelevanceVectorClassifier(ClassifierMixin, RelevanceMethod):
-    r"""Relevance vector machine for binary classification, on the columns of a kernel matrix.
+    r"""Relevance vector machine for binary classification.
 
     .. math:: P(y = 1 \mid x) = \frac{1}{1 + e^{-f(x)}}, \qquad
               f(x) = w_0 + \sum_j w_j\, k(x, x_j), \qquad w_j \sim N(0, \alpha_j^{-1})
@@ -236,8 +234,8 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceMethod):
     kernel, fit_intercept, max_iter, gram, random_state, time_budget
         As in `RelevanceVectorMachine`.
     tol : float > 0
-        The ascent stops when no change of a single precision, with B fixed, promises to raise the log-evidence by more
-        than this. A larger tol stops earlier, and may keep superfluous columns.
+        The ascent stops when no change of one precision, with B fixed, promises to raise the log-evidence by more than
+        this. A larger tol stops earlier, and may keep superfluous columns.
 
     Attributes
     ----------
@@ -245,7 +243,7 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceMethod):
     relevance_, relevance_vectors_, dual_coef_, intercept_, precision_, covariance_, function_, kernel_, gram_choice_
         As in `RelevanceVectorMachine`.
     log_evidence_, evidence_history_, n_iter_
-        As there, for the Laplace approximation.
+        For the Laplace approximation.
 
     See Also
     --------
@@ -254,12 +252,11 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceMethod):
 
     Notes
     -----
-    Given B, the evidence has the same form as in regression. Each step makes the most promising change, then updates μ
-    and B by Newton's method. The fixed point satisfies :math:`\alpha_j \mu_j^2 = 1 - \alpha_j \Sigma_{jj}`, like
-    MacKay's. As B depends on α, it lies near a maximum of the approximate evidence, not at it, and a step may lower the
-    evidence slightly. The ascent runs twice, once from the columns of a regression on the labels, and keeps the higher
-    evidence, as with wide kernels columns explain much jointly but little individually. A step costs O(n²m) for m
-    columns.
+    Given B, the evidence has the form of regression. Each step makes the most promising change, then updates μ and B by
+    Newton's method. The fixed point satisfies :math:`\alpha_j \mu_j^2 = 1 - \alpha_j \Sigma_{jj}`, like MacKay's. As B
+    depends on α, it lies near a maximum of the approximate evidence, not at it, and a step may lower the evidence
+    slightly. The ascent runs twice, once from the columns of a regression on the labels, and keeps the higher evidence:
+    with wide kernels, columns explain much jointly but little individually. A step costs O(n²m) for m columns.
 
     Probabilities are averaged over the weights by MacKay's formula: f(x) is divided by √(1 + πv/8), v its variance.
 

@@ -50,8 +50,7 @@ class KernelRidge(RidgeRegressor):
     random_state : int, RandomState, Generator or None
         Seed of randomised representations.
     time_budget : float > 0, optional
-        Time limit in seconds. On expiry, the best fit so far is kept with a warning; if there is none, an error is
-        raised.
+        Time limit in seconds. The fit then keeps the best result so far, with a warning, or raises if there is none.
 
     Attributes
     ----------

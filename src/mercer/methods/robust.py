@@ -23,27 +23,27 @@ EXACT = 1e-8  # times the spread of y: the smallest scale, for an exact fit
 
 @dataclass(eq=False, repr=False)
 class RobustKernelRegression(RegressorMixin, Machine):
-    r"""Robust kernel regression: a loss that limits the influence of outliers, with a robust scale estimate.
+    r"""Robust kernel regression, which limits the influence of outliers, with a robust scale.
 
     .. math:: \min_{f \in H,\, c}\; \sum_i w_i\, s^2 \rho\!\left(\frac{y_i - f(x_i) - c}{s}\right)
               + \tfrac{\alpha}{2} \|f\|_H^2
 
-    where ρ is Huber's or Hampel's function, and s the scale of the errors. Residuals within the tuning constant incur
-    the loss ½r² of kernel ridge regression, so alpha has the same meaning.
+    where ρ is Huber's or Hampel's function, and s the scale of the errors. Residuals within the tuning constant have
+    the loss ½r² of kernel ridge regression, so alpha means the same.
 
     Parameters
     ----------
     kernel : str, Kernel or expression
     loss : {"huber", "hampel"}
-        "huber" is convex and bounds the influence of a sample. "hampel" reduces it to zero for extreme outliers, but is
-        not convex: the fit is a stationary point, found from the "huber" solution.
+        "huber" is convex and bounds the influence of a sample. "hampel" reduces it to zero for far outliers, but is not
+        convex: the fit is a stationary point, found from the "huber" solution.
     alpha : float > 0
         Regularisation parameter; larger is smoother.
     tuning : float or (a, b, c), optional
         In units of s: δ of `Huber`, by default 1.345 (95 % efficiency for normal errors), or a ≤ b < c of `Hampel`, by
-        default 2, 4, 8. Smaller values trust fewer samples.
+        default 2, 4, 8. Smaller trusts fewer samples.
     scale : "mad" or float > 0
-        s. "mad" estimates it once, as the median absolute residual of a pilot fit, divided by 0.6745.
+        s. "mad" estimates it once: the median absolute residual of a pilot fit, over 0.6745.
     free : None, int, list of functions, or basis
         Unpenalised part; 0 is the intercept.
     gram, solver, tol, max_iter, time_budget, random_state
@@ -56,15 +56,15 @@ class RobustKernelRegression(RegressorMixin, Machine):
     loss_ : Loss
         The loss, in units of y.
     robustness_ : array of shape (n_samples,)
-        Robustness weights ℓ'(r)/r: 1 for samples that count fully, 0 for samples that are ignored.
+        Weights ℓ'(r)/r: 1 for samples that count fully, 0 for those that are ignored.
     function_, dual_coef_, free_coef_, solution_, kernel_, n_iter_, gram_choice_
         As in `KernelMachine`.
 
     Notes
     -----
     The pilot fit uses a nearly absolute loss: Huber's, quadratic up to a tenth of the median deviation of y, with ten
-    times the weight. With the absolute loss itself, f would interpolate one sample per coefficient strictly within its
-    bounds (all samples, if f is flexible) and leave no residuals. The method is robust to outliers in y, not in x.
+    times the weight. With the absolute loss, f would interpolate one sample per coefficient strictly within its bounds
+    (all, if f is flexible) and leave no residuals. The method is robust to outliers in y, not in x.
 
     References
     ----------

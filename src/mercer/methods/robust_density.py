@@ -36,7 +36,7 @@ class Mean(Solution):
 
 @dataclass(eq=False, repr=False)
 class RobustKernelDensity(DensityEstimator):
-    r"""Robust kernel density estimation: an M-estimate of the feature-space mean that limits the influence of outliers.
+    r"""Robust kernel density estimation: an M-estimate of the feature-space mean, insensitive to outliers.
 
     .. math:: f = \arg\min_{g \in H} \sum_i p_i \, \rho\big(\|k(\cdot, x_i) - g\|_H\big), \qquad
               f = \sum_i w_i k(\cdot, x_i), \quad w_i = \frac{p_i \varphi(r_i)}{\sum_j p_j \varphi(r_j)}, \quad
@@ -50,21 +50,21 @@ class RobustKernelDensity(DensityEstimator):
     kernel : str or Kernel
         A positive definite kernel that provides `log_normalizer`, as in `KernelDensity`.
     bandwidth, bandwidths, criterion
-        As in `KernelDensity`. The default criterion, least-squares cross-validation of the plain estimate, is less
-        sensitive to outliers than the likelihood.
+        As in `KernelDensity`. The default, least-squares cross-validation of the plain estimate, is less sensitive to
+        outliers than the likelihood.
     loss : {"huber", "hampel"}
-        ρ. "huber" is convex and bounds the influence of a sample. "hampel" reduces it to zero for the farthest samples,
-        but is not convex: the fit is a stationary point, found from the estimate with absolute loss.
+        ρ. "huber" is convex and bounds the influence of a sample. "hampel" reduces it to zero for far samples, but is
+        not convex: the fit is a stationary point, found from the estimate with absolute loss.
     tuning : float or (a, b, c), optional
         δ of `Huber`, or a ≤ b < c of `Hampel`, as distances in feature space, where a sample has norm √k(x, x). By
-        default, the median, or the 0.5, 0.75 and 0.95 quantiles, of the distances from the estimate with absolute loss.
-        Smaller values trust fewer samples.
+        default, the median, or the quantiles 0.5, 0.75, 0.95, of the distances from the estimate with absolute loss.
+        Smaller trusts fewer samples.
     gram : str or Representation
         How the kernel matrix is stored or approximated when fitting the weights; densities are exact.
     tol : float > 0
         Reweighting stops when Σ|Δwᵢ| is at most tol.
     max_iter : int >= 1, optional
-        Maximum number of reweighting steps; None means 1000.
+        Maximum number of steps; None means 1000.
     time_budget : float, optional
         Time limit in seconds; on expiry the current weights are kept, with a warning.
     random_state : int, RandomState, Generator or None
@@ -79,7 +79,7 @@ class RobustKernelDensity(DensityEstimator):
     loss_ : Loss
         ρ with its constants.
     history_ : array
-        The objective at every reweighting step, never increasing.
+        The objective at every step, never increasing.
     n_iter_ : int
         Number of steps.
     bandwidth_, kernel_, log_normalizer_, function_, X_fit_, bandwidths_, loo_scores_
@@ -89,9 +89,9 @@ class RobustKernelDensity(DensityEstimator):
 
     Notes
     -----
-    The algorithm is reweighted least squares in feature space: it alternates between the weights and the distances,
-    :math:`r_i^2 = k(x_i, x_i) - 2 (Kw)_i + w^\top K w`. As φ is decreasing, the parabola of curvature φ(rᵢ) lies above
-    ρ, so no step increases the objective. A step costs one product Kw: O(n²), or O(nr) for rank r.
+    Reweighted least squares in feature space alternates between the weights and the distances,
+    :math:`r_i^2 = k(x_i, x_i) - 2 (Kw)_i + w^\top K w`. As φ decreases, the parabola of curvature φ(rᵢ) lies above ρ,
+    so no step increases the objective. A step costs one product Kw: O(n²), or O(nr) for rank r.
 
     With its default constants, "hampel" gives zero weight to samples in sparse regions, outliers or not. It narrows the
     tails of a clean sample, and pays off only when much of the sample is contaminated.

@@ -39,15 +39,14 @@ class SemiSupervised(Delegating, MetaEstimatorMixin, Estimator):
     graph, weight, power, laplacian
         The graph, γ, p and L: see `mercer.kernels.Deformed`.
     normalized : bool
-        Whether to normalise the deformed kernel by the roots of its values k̃(x, x). These differ greatly between
-        samples with many links and with few, which distorts the intercept if labels are few. They also shrink as γ
-        grows, so C or alpha would need adjusting. False gives exactly the penalty above.
+        Whether to normalise the deformed kernel by the roots of k̃(x, x). These differ greatly between samples with many
+        links and with few, which distorts the intercept if labels are few, and shrink as γ grows, so that C or alpha
+        would need adjusting. False gives the penalty above.
     unlabelled : object
         Marks a missing label for a classifier: −1 as in scikit-learn, "-1" among text labels. NaN and None always mark
         a missing label; for a regressor they are the only marks.
     time_budget : float > 0, optional
-        Time limit in seconds; on expiry the best fit so far is kept, with a warning, or if there is none an error is
-        raised.
+        Time limit in seconds. The fit then keeps the best result so far, with a warning, or raises if there is none.
 
     Attributes
     ----------
@@ -56,7 +55,7 @@ class SemiSupervised(Delegating, MetaEstimatorMixin, Estimator):
     labelled_ : array of shape (n_samples,)
         Whether each sample is labelled.
     transduction_ : array of shape (n_samples,)
-        The given labels or values, and predictions for the other samples.
+        The given labels or values, and predictions elsewhere.
     classes_ : array
         The labels, for a classifier.
 

@@ -37,7 +37,7 @@ ISOLATED = -1
 
 @dataclass(eq=False, repr=False)
 class SpectralClustering(ClusterMixin, KernelEstimator):
-    r"""Spectral clustering: a relaxed normalised cut, by the leading eigenvectors of the normalised affinities.
+    r"""Spectral clustering: the relaxed normalised cut, by leading eigenvectors of the normalised affinities.
 
     .. math:: \min_{c}\; \sum_c \frac{\operatorname{links}(c, \bar c)}{\operatorname{degree}(c)} \;\to\;
               D^{-1/2} A D^{-1/2} u_j = \lambda_j u_j, \qquad
@@ -51,15 +51,15 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
     n_clusters : int >= 1
         k.
     eigen_solver : {None, "arpack", "lobpcg", "amg", "dense", "krylov"} or EigenSolver
-        scikit-learn's names select automatically: dense up to 200 samples, ARPACK up to 3,000 with a stored matrix,
-        otherwise block Krylov iteration, by products or, for sparse graphs, by an LU decomposition. "krylov" always
-        uses products.
+        scikit-learn's names choose automatically: dense up to 200 samples, ARPACK up to 3,000 with a stored matrix,
+        else block Krylov iteration, by products or, for sparse graphs, an LU decomposition; "krylov" always uses
+        products.
     n_components : int >= 1, optional
-        Number of eigenvectors; None means n_clusters.
+        Eigenvectors; None means n_clusters.
     random_state : int, RandomState, Generator or None
         Seed of the starts of the eigensolver and of the clustering, and of randomised representations.
     n_init : int >= 1
-        Number of starts of k-means or of the rotation; the best is kept.
+        Starts of k-means or of the rotation; the best is kept.
     gamma, degree, coef0, kernel_params
         As in scikit-learn, for its names and callables; an error with a Kernel.
     affinity : str, Kernel or callable
@@ -68,23 +68,22 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         for mutual neighbours and 1/2 for one-sided ones; "precomputed_nearest_neighbors": the neighbour graph of a
         sparse graph of distances.
     n_neighbors : int >= 1
-        Number of neighbours in that graph, including the sample itself; more neighbours give more links.
+        Number of neighbours in that graph, including the sample itself.
     eigen_tol : float >= 0 or "auto"
         Residual of the Krylov solver, relative to the largest eigenvalue; "auto" and 0 mean 1e-7.
     assign_labels : {"kmeans", "discretize", "cluster_qr"}
-        How labels are derived from the embedding: k-means; the rotation closest to a partition (Yu, Shi); a pivoted QR
-        decomposition, without random starts (Damle, Minden, Ying).
+        How labels are found in the embedding: k-means; the rotation closest to a partition (Yu, Shi); a pivoted QR
+        decomposition, without starts (Damle, Minden, Ying).
     n_jobs : int, optional
-        Number of jobs for the neighbour search.
+        Jobs for the neighbour search.
     verbose : bool
-        Whether to print how labels are assigned, and the sums of squares of each start of k-means, the best first.
+        Whether to print how labels are assigned, and the sums of squares of each k-means start, best first.
     normalization : {"shi-malik", "ng-jordan-weiss"}
         u/√d, the eigenvectors of the random walk, as in scikit-learn; or rows of u at unit length, as in kernlab.
     gram : str or Representation
         How the kernel matrix is stored or approximated.
     time_budget : float > 0, optional
-        Time limit in seconds; on expiry the best fit so far is kept, with a warning, or if there is none an error is
-        raised.
+        Time limit in seconds. The fit then keeps the best result so far, with a warning, or raises if there is none.
 
     Attributes
     ----------
@@ -107,8 +106,8 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
     `predict` on the training sample may differ from `labels_` near a boundary.
 
     Only products with the matrix are needed: O(n²) each with a stored matrix or without (``gram="lazy"``), O(nr) with a
-    low-rank representation. Negative entries of a stored matrix are refused, as are negative row sums otherwise;
-    negative values caused by an approximation are accepted.
+    low-rank one. Negative entries of a stored matrix are refused, otherwise negative row sums; those caused by an
+    approximation are accepted.
 
     References
     ----------

@@ -70,8 +70,7 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
     spar : float, optional
         Instead of `alpha`: R's spar, :math:`\lambda = r\, 256^{3\,\mathrm{spar} - 1}` (cubic only).
     time_budget : float > 0, optional
-        Time limit in seconds; on expiry the best fit so far is kept, with a warning, or if there is none an error is
-        raised.
+        Time limit in seconds. The fit then keeps the best result so far, with a warning, or raises if there is none.
 
     Attributes
     ----------
@@ -114,8 +113,8 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
     inner products and norms. Evaluating it costs O(n) per point and loses digits by cancellation as n grows or alpha
     decreases: use it for up to a few thousand samples.
 
-    Standard deviations are Wahba's: those of the posterior of f under the prior for which the spline is the posterior
-    mean. The bands have their coverage on average over x, not at each x.
+    Bands are Wahba's: those of the posterior of f under the prior for which the spline is the posterior mean. They
+    cover on average over x, not at each x.
 
     References
     ----------

@@ -86,8 +86,8 @@ class SVC(DropInClassifier):
     random_state : int, RandomState, Generator or None
         Seed of randomised representations and of the calibration folds; the solver is deterministic.
     calibration : {None, "cv"}
-        Whether to estimate probabilities, from held-out values of five-fold cross-validation. The folds start from the
-        fitted machine and reuse its kernel rows. `predict` then returns the most probable class.
+        Whether to estimate probabilities, from held-out values of five-fold cross-validation. Folds start from the
+        fitted machine and reuse its kernel rows. `predict` then gives the most probable class.
     probability : bool
         scikit-learn's name for ``calibration="cv"``.
     fit_intercept : bool
@@ -97,7 +97,7 @@ class SVC(DropInClassifier):
     n_jobs : int, optional
         Number of threads; None uses all cores.
     time_budget : float, optional
-        Time limit in seconds; on expiry the best machine so far is kept, with a warning. Ctrl-C has the same effect.
+        Time limit in seconds; the best machine so far is then kept, with a warning. Ctrl-C has the same effect.
     checkpoint : path, optional
         File to which the state is saved every few seconds. A fit with the same data and parameters resumes from it. An
         infeasible state is refused; values that do not match its coefficients are recomputed. If the file can no longer
@@ -114,7 +114,7 @@ class SVC(DropInClassifier):
     calibration_ : Calibration
         Slopes from decision values to log-odds, and the held-out Brier score and log-loss.
     C_ : array of shape (n_machines,)
-        The C of each machine, as determined by `budget`.
+        The C of each machine, which `budget` sets.
     kernel_ : Kernel
 
     Notes
@@ -351,7 +351,7 @@ class _StoppedError(Exception):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NuSVC(DropInClassifier):
-    r"""Support vector classification in the ν form, which bounds the fraction of margin errors.
+    r"""Support vector classification, ν form: bounds the fraction of margin errors.
 
     .. math:: \min \tfrac12 \|f\|^2 - \nu\rho + \tfrac1n \sum_i w_i \big(\rho - y_i (f(x_i) + b)\big)_+
 

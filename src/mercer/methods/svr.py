@@ -115,11 +115,11 @@ class SVR(DropIn, _Regressor):
         As in `SVC`. A randomised `gram` uses a fixed seed.
     C : float > 0, or inf
         Regularisation parameter; larger fits the training data more closely. Infinity allows no error above `epsilon`,
-        and raises an error if that is impossible with this kernel.
+        and raises if the kernel cannot achieve that.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}
-        The squared loss penalises large errors more; with ``epsilon=0`` it gives kernel ridge regression.
+        The square penalises large errors more; with ``epsilon=0`` it is kernel ridge regression.
     epsilon : float >= 0
-        Smaller errors have zero loss; a larger epsilon gives fewer support vectors.
+        Smaller errors cost nothing; larger gives fewer support vectors.
 
     Attributes
     ----------
@@ -195,7 +195,7 @@ class SVR(DropIn, _Regressor):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NuSVR(DropIn, _Regressor):
-    r"""Support vector regression in the ν form, where ν replaces ε.
+    r"""Support vector regression, ν form: ν replaces ε.
 
     .. math:: \min \tfrac12 \|f\|^2
               + C \Big( \nu n \varepsilon + \sum_i w_i \big(|y_i - f(x_i) - b| - \varepsilon\big)_+ \Big)
@@ -254,7 +254,7 @@ class NuSVR(DropIn, _Regressor):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class OneClassSVM(DropIn, OutlierMixin, _OneMachine):
-    r"""One-class support vector machine: the region of a sample, in the ν form or the hinge form with a threshold.
+    r"""One-class support vector machine: the region of a sample, in the ν or the hinge form.
 
     .. math:: \min \tfrac12 \|f\|^2 - \nu n \rho + \sum_i w_i (\rho - f(x_i))_+
               \qquad\text{or}\qquad \min \tfrac12 \|f\|^2 + C \sum_i w_i (1 - f(x_i))_+

@@ -38,8 +38,7 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
     ----------
     alpha : float > 0, or {"gcv", "loo", "reml"}
         Regularisation parameter; larger is smoother, up to a polynomial of degree m − 1. A name selects it by
-        generalised cross-validation, leave-one-out error, or restricted maximum likelihood. It is lambda in R's
-        ``fields::Tps``.
+        generalised cross-validation, leave-one-out, or restricted maximum likelihood. lambda in R's ``fields::Tps``.
     order : int > d/2, optional
         m. A higher order makes the function smoother, and enlarges the free part to (d + m − 1 choose d) polynomials,
         which the samples must determine. None means 2, in any dimension; see the notes for d > 3.
@@ -60,7 +59,7 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
     function_ : Function
         f in the space of the polyharmonic kernel, with its polynomial: values, gradients, bending energy ‖f‖².
     kernel_ : Kernel
-        The positive definite form of that kernel, used for the matrix.
+        Its positive definite form, used for the matrix.
     gram_choice_ : str
         How the matrix was stored, and why.
 
@@ -74,8 +73,8 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
     :math:`\int |\omega|^{2s} |\widehat{\partial^\nu f}|^2` with s = (d − 3)/2, whose kernel is −‖x − y‖ up to a factor,
     taken as 1.
 
-    With landmarks, posterior standard deviations include the prior variance that the landmarks do not explain. All
-    computations are in double precision.
+    With landmarks, posterior standard deviations include the prior variance that these do not explain. All computations
+    use double precision.
 
     References
     ----------

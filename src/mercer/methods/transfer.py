@@ -1,4 +1,4 @@
-"""Learning from several labelled samples for a new unlabelled one of another distribution."""
+"""Domain generalisation: from several labelled samples to an unlabelled one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._random import generator
 from ..context import current
 from ..domains import Bags
 from ..kernels import INDEFINITE, Kernel, Linear
-from ..kernels import sets as _sets  # noqa: F401  (enters the default kernel into the registry)
+from ..kernels import sets as _sets  # noqa: F401  (registers the default kernel)
 from ..kernels.expression import as_kernel
 from ..types import Array, Data, EstimatorLike, RandomState
 from ._base import KernelEstimator, is_kernel_estimator
@@ -27,63 +27,63 @@ DISTRIBUTIONS = "distribution_gaussian(gaussian(lengthscale='median'), lengthsca
 
 @dataclass(eq=False, repr=False)
 class MarginalTransfer(Delegating, KernelEstimator):
-    r"""Marginal transfer learning: a function of a point and of the distribution that the point was drawn from.
+    r"""Marginal transfer learning: a function of a point and of the distribution from which it is drawn.
 
     .. math:: f(P, x) = \sum_{i,j} a_{ij}\, k_D(P, P_i)\, k(x, x_{ij}), \qquad
               k_D(P, P') = \exp\Bigl(-\frac{\mathrm{MMD}^2(P, P')}{2\ell^2}\Bigr) \text{ by default}
 
-    The training data are several samples, of patients, speakers or days, whose distributions :math:`P_i` differ, and
-    with them the best decision. A new sample comes without labels; but its distribution is seen, and if the decision
-    depends on that, it is known. The estimator is fitted to all samples together with the product kernel.
+    The training data consist of several samples (of patients, speakers, days, …) whose distributions :math:`P_i`
+    differ, and so do the optimal decisions. A new sample has no labels, but shows its distribution, from which the
+    decision can be inferred. The estimator is fitted to all samples jointly, with the product kernel.
 
     Parameters
     ----------
     estimator : estimator of this library
-        With a parameter `kernel`, which is that of the points: `SVC`, `KernelRidge`, `KernelLogisticRegression`, …
+        With a parameter `kernel`, the kernel on points: `SVC`, `KernelRidge`, `KernelLogisticRegression`, …
     distribution_kernel : str or Kernel
-        :math:`k_D`, a positive definite kernel on sets, whose inner kernel compares the points. Raising its lengthscale
-        makes distributions more alike; in the limit all samples are pooled. When it is small, each sample is fitted
-        alone, and nothing is known of new ones.
+        :math:`k_D`, a positive definite kernel on sets, whose inner kernel compares the points. A larger lengthscale
+        makes distributions more similar; in the limit all samples are pooled. With a small one, each sample is fitted
+        separately, and nothing is learned about new samples.
     n_features : even int >= 2, optional
-        Use so many random features of the inner kernel, for the mean of each sample, and again so many of the product
-        kernel. Then N points take O(N · n_features) time, and the estimator has a linear kernel on them; give it
-        ``gram="low_rank"`` where that saves time. For a `DistributionGaussian` and stationary kernels.
+        Number of random features of the inner kernel, for the mean of each sample, and of the product kernel. N points
+        then take O(N · n_features) time, and the estimator uses a linear kernel on the features; give it
+        ``gram="low_rank"`` if that saves time. For a `DistributionGaussian` and stationary kernels.
     random_state : int, RandomState, Generator or None
-        For random features.
+        Seed of the random features.
     time_budget : float > 0, optional
-        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
+        Time limit in seconds. The fit then keeps the best result so far, with a warning, or raises if there is none.
 
     Attributes
     ----------
     estimator_ : estimator
-        Fitted to the pairs of sample and point.
+        The estimator, fitted to pairs of sample and point.
     groups_ : array
         The labels of the training samples.
     kernel_ : Kernel
-        Of the points, with its data-driven values.
+        The kernel on points, with data-driven parameters resolved.
     distribution_kernel_ : Kernel
-        Of the samples, with its data-driven values.
+        The kernel on samples, with data-driven parameters resolved.
     classes_ : array
-        Of a classifier.
+        The labels, for a classifier.
 
     Notes
     -----
-    All points of a sample share its distribution, so that :math:`k_D` is computed between samples and never between
-    pairs of points: the sample enters as coordinates of :math:`k_D` on the training samples (exact where the function
-    is evaluated, not a Nyström approximation), and the product kernel costs no more than that of the points.
+    All points of a sample share its distribution, so :math:`k_D` is computed between samples, never between pairs of
+    points: each sample enters as coordinates of :math:`k_D` on the training samples (exact for the values of the
+    function, not a Nyström approximation), and the product kernel costs no more than that of the points.
 
-    Nothing is gained where the best decision does not follow the distribution, or where the samples are too few to show
-    how it does; compare with the estimator itself, fitted to all samples pooled, on samples left out.
+    There is no gain if the optimal decision does not depend on the distribution, or if there are too few samples to
+    learn how it does. Compare with the estimator fitted to the pooled samples, on held-out samples.
 
     Predictions for a point depend on the other points of its sample. ``predict(X)`` takes X as one new sample,
-    ``predict(X, groups=…)`` as several, and ``predict(X, sample=…)`` as points of the distribution of another one. A
-    loss in which every sample counts the same, whatever its size n, is had by the sample weights 1/n. With one training
-    sample there is nothing to transfer, and the estimator is fitted as it is, with a warning.
+    ``predict(X, groups=…)`` as several, and ``predict(X, sample=…)`` as points from the distribution of another sample.
+    To give all samples equal weight whatever their size n, use the sample weights 1/n. A single training sample leaves
+    nothing to transfer: the estimator is fitted as it is, with a warning.
 
-    In scikit-learn's cross-validation a group splitter holds whole samples out, and `fit` must receive the groups as
-    well: ``cross_val_score(model, X, y, groups=groups, params={"groups": groups}, cv=LeaveOneGroupOut())``. With
-    metadata routing enabled it asks for them by itself, in `fit` and in `score`, and searches work as well. Scorers
-    other than `score` take the points held out as one sample, which they are for `LeaveOneGroupOut`.
+    In scikit-learn's cross-validation, a group splitter holds out whole samples, and `fit` must also receive the
+    groups: ``cross_val_score(model, X, y, groups=groups, params={"groups": groups}, cv=LeaveOneGroupOut())``. With
+    metadata routing enabled, `fit` and `score` request them automatically, and searches work too. Scorers other than
+    `score` treat the held-out points as one sample, which is correct for `LeaveOneGroupOut`.
 
     References
     ----------
@@ -92,7 +92,7 @@ class MarginalTransfer(Delegating, KernelEstimator):
 
     Examples
     --------
-    The boundary between the classes lies in the middle of each sample.
+    The target is the deviation from the centre of the sample.
 
     >>> from mercer import KernelRidge, MarginalTransfer
     >>> rng = np.random.default_rng(0)
@@ -139,19 +139,19 @@ class MarginalTransfer(Delegating, KernelEstimator):
         return clone(self.estimator)._resolved_kernel(kernel, X, n_features)
 
     def fit(self, X: Data, y: Array, sample_weight: Array = None, groups: Array = None) -> Self:
-        """Fit to points X with targets y; `groups` says for each point which sample it belongs to."""
+        """Fit to points X with targets y; `groups` holds the sample label of each point."""
         self._check_parameters()
         X, y = self._check_fit(X, y, **({"y_numeric": True, "multi_output": True} if is_regressor(self) else {}))
         if self.kernel_.domain.precomputed:
-            raise TypeError(f"{where(self)}: kernel = 'precomputed' knows no samples of points; give a kernel.")
+            raise TypeError(f"{where(self)}: kernel = 'precomputed' does not support samples of points; give a kernel.")
         weight = self._check_weight(sample_weight, X)
         self._forget("_root", "_frequencies", "samples_", "distribution_kernel_")
         self.groups_, which = self._group(X, groups)
         model = clone(self.estimator)
         if len(self.groups_) == 1:
             warn(
-                f"{where(self)}: there is one sample, so that nothing is transferred to others; give `groups` to fit "
-                "(in cross-validation as params={'groups': groups}, or by metadata routing)."
+                f"{where(self)}: there is only one sample, so nothing can be transferred; pass `groups` to fit (in "
+                "cross-validation as params={'groups': groups}, or by metadata routing)."
             )
             pairs = X
         else:
@@ -167,30 +167,30 @@ class MarginalTransfer(Delegating, KernelEstimator):
         return self
 
     def _require_products(self, X: Data) -> None:
-        """Raise for kernels and free functions of points that mean nothing for pairs of sample and point."""
+        """Reject kernels and free functions of points that are invalid for pairs of sample and point."""
         claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
         if claim.is_cpd and claim.order > 0:
             raise ValueError(
                 f"{where(self)}: the kernel of the points {self.kernel_} is {claim}, but its product with a kernel of "
-                "samples is not; take a positive definite one."
+                "samples is not; use a positive definite one."
             )
         if claim.kind == "INDEFINITE":
             raise ValueError(
-                f"{where(self)}: the kernel of the points {self.kernel_} is INDEFINITE; take a positive definite one."
+                f"{where(self)}: the kernel of the points {self.kernel_} is INDEFINITE; use a positive definite one."
                 f"{remedies(claim)}"
             )
         if getattr(self.estimator, "free", None) not in (None, "intercept", 0):
             raise ValueError(
-                f"{where(self)}: free = {self.estimator.free!r} of the estimator are functions of points, but it is "
-                "given pairs of sample and point; take None, 0 or 'intercept'."
+                f"{where(self)}: free = {self.estimator.free!r} of the estimator is on points, but the estimator is "
+                "fitted to pairs of sample and point; use None, 0 or 'intercept'."
             )
 
     def _group(self, X: Data, groups: Array) -> tuple[np.ndarray, np.ndarray]:
-        """The labels of the samples, and for each point the number of its sample."""
+        """The labels of the samples, and the index of each point's sample."""
         n = self.kernel_.domain.size(X)
         labels = np.zeros(n, dtype=int) if groups is None else host(groups)
         if labels.shape != (n,):
-            raise ValueError(f"{where(self)}: groups has shape {labels.shape}; give one label for each of {n} points.")
+            raise ValueError(f"{where(self)}: groups has shape {labels.shape}; give one label per point, {n} in all.")
         if labels.dtype.kind in "fO" and any(map(is_gap, labels)):
             raise ValueError(f"{where(self)}: groups contains NaN or None; give every point the label of its sample.")
         try:
@@ -203,15 +203,15 @@ class MarginalTransfer(Delegating, KernelEstimator):
         take = self.kernel_.domain.take
         return [take(X, np.flatnonzero(which == g)) for g in range(which.max() + 1)]
 
-    # ---- what the estimator sees of a point and its sample
+    # ---- inputs of the estimator: pairs of sample and point
 
     def _learn_samples(self, X: Data, which: np.ndarray, bags: list[Any]) -> Any:
-        """The pairs of the training data, and what is needed to make those of new data."""
+        """The pairs of the training data; stores what is needed for pairs of new data."""
         distribution: Any = self.distribution_kernel_
         if self.n_features is None:
             if distribution.definiteness == INDEFINITE:
                 raise ValueError(
-                    f"{where(self)}: distribution_kernel = {distribution} is INDEFINITE; take a positive definite one."
+                    f"{where(self)}: distribution_kernel = {distribution} is INDEFINITE; use a positive definite one."
                     f"{remedies(distribution.definiteness)}"
                 )
             self.samples_ = bags
@@ -247,9 +247,7 @@ class MarginalTransfer(Delegating, KernelEstimator):
     def _new(self, X: Data, groups: Array, sample: Any) -> Any:
         X = self._check_new(X)
         if sample is not None and groups is not None:
-            raise ValueError(
-                f"{where(self)}: sample is one for all points, groups says that there are several; drop one."
-            )
+            raise ValueError(f"{where(self)}: sample and groups are mutually exclusive; pass only one.")
         if len(self.groups_) == 1:
             return X
         if sample is not None:
@@ -257,11 +255,11 @@ class MarginalTransfer(Delegating, KernelEstimator):
         which = self._group(X, groups)[1]
         return self._pairs(X, which, self._bags(X, which))
 
-    # ---- what the fitted estimator does
+    # ---- methods of the fitted estimator
 
     @property
     def classes_(self) -> Any:
-        """The classes, of a classifier."""
+        """The labels, for a classifier."""
         if "estimator_" not in vars(self):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute 'classes_' before fit")
         return self.estimator_.classes_
@@ -269,7 +267,7 @@ class MarginalTransfer(Delegating, KernelEstimator):
     def predict(self, X: Data, groups: Array = None, sample: Any = None) -> Any:
         """Predictions for the points of one new sample X, or of several with labels `groups`.
 
-        With `sample`, unlabelled points of the same distribution, X itself need not show it and may be a single point.
+        With `sample`, unlabelled points from the same distribution, X need not represent it: one point is enough.
         """
         X = self._new(X, groups, sample)
         return self.estimator_.predict(X)
@@ -282,12 +280,12 @@ class MarginalTransfer(Delegating, KernelEstimator):
 
     @inner_has("predict_proba")
     def predict_proba(self, X: Data, groups: Array = None, sample: Any = None) -> Any:
-        """Probabilities of the classes for the points of one new sample X, or of several, as in `predict`."""
+        """Class probabilities for the points of one new sample X, or of several, as in `predict`."""
         X = self._new(X, groups, sample)
         return self.estimator_.predict_proba(X)
 
     def score(self, X: Data, y: Array, sample_weight: Array = None, groups: Array = None) -> float:
-        """Accuracy of a classifier, else R², of the predictions for one new sample or several."""
+        """Accuracy for a classifier, otherwise R², of the predictions for one new sample or several."""
         score = accuracy_score if is_classifier(self) else r2_score
         return float(score(host(y), host(self.predict(X, groups)), sample_weight=sample_weight))
 

@@ -75,7 +75,7 @@ class WitnessDisplay(Display):
     @classmethod
     def from_test(
         cls,
-        result: Any,
+        result: KernelTestResult,
         *,
         labels: tuple[str, str] = ("X", "Y"),
         resolution: int = 200,

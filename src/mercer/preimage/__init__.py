@@ -1,4 +1,4 @@
-"""Pre-images: points whose images are near a given element of the space."""
+"""Pre-images: points whose images are close to a given element of the feature space."""
 
 from ._base import PreImage, PreImages
 from .auto import Auto, as_preimage

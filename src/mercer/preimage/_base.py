@@ -1,4 +1,4 @@
-"""Targets, results and the base class of the pre-image methods."""
+"""Targets, results and base class of the pre-image methods."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ BLOCK = 1 << 21  # entries of one block of kernel values: 16 MiB
 
 @dataclass(frozen=True)
 class PreImages:
-    """Points of the input space whose images are near given targets.
+    """Points of the input space whose images are close to given targets.
 
     Attributes
     ----------
     points : array of shape (m, d)
     distance : array of shape (m,)
-        ‖φ(y) − t‖ in the space; by rounding, a distance of 0 is about 1e-8 √k(y, y).
+        ‖φ(y) − t‖; because of rounding, a distance of 0 is about 1e-8 √k(y, y).
     fallback : boolean array of shape (m,)
-        Where the method failed and used a fallback, which `message` describes.
+        Whether the method failed and used a fallback, described in `message`.
     message : str
-        Problems, if there were any.
+        Problems, if any.
     method : str
-        The class that found the points.
+        Name of the class that found the points.
     choice : str or None
         Why "auto" chose that class.
     """
@@ -48,7 +48,7 @@ class PreImages:
 
 
 class PreImage(BaseEstimator):
-    """Base class of the methods that find y with φ(y) ≈ t; subclasses implement `_find`."""
+    """Base class of methods that find y with φ(y) ≈ t; subclasses implement `_find`."""
 
     time_budget: float | None = None
 
@@ -62,9 +62,9 @@ class PreImage(BaseEstimator):
             points a NumPy array, and it must have no unpenalised part.
         start : array of shape (m, d), optional
             Starting points of iterative methods; in denoising, the noisy points. The default is the point of
-            `function.points` that is nearest to the target in the space.
+            `function.points` nearest to the target in feature space.
         norm : array of shape (m,), optional
-            ‖t‖ if it is known; otherwise it costs O(n²) kernel values.
+            ‖t‖ if known; otherwise computing it takes O(n²) kernel values.
 
         Returns
         -------
@@ -86,7 +86,7 @@ class PreImage(BaseEstimator):
         return PreImages(points.astype(dtype), distance.astype(dtype), fallback, message, type(self).__name__)
 
     def _find(self, targets: Targets) -> tuple[np.ndarray, np.ndarray, str]:
-        """The points, where the method used a fallback, and a message about it."""
+        """The points, whether each is a fallback, and a message."""
         raise NotImplementedError
 
 
@@ -128,12 +128,12 @@ class Targets:
         array = np.asarray(value, dtype=np.float64)
         if array.shape != shape or not np.all(np.isfinite(array)):
             raise ValueError(
-                f"{where(self.owner)}: {name} of shape {array.shape} must contain finite numbers in shape {shape}: "
-                f"{'a row' if len(shape) == 2 else 'one'} for each target."
+                f"{where(self.owner)}: {name} of shape {array.shape} must be finite, of shape {shape}: "
+                f"one {'row' if len(shape) == 2 else 'value'} per target."
             )
         return array
 
-    # ---- in the space
+    # ---- in feature space
 
     @cached_property
     def values(self) -> np.ndarray:
@@ -177,13 +177,13 @@ class Targets:
         if self.form == "product":
             return self.kernel.slope(row_products(Y, Y), np)[:, None] * Y
         out = np.empty_like(Y)
-        for rows in _threads.slices(len(Y), 16):  # only the diagonals of these small blocks are used
+        for rows in _threads.slices(len(Y), 16):  # only the diagonals of these small blocks are needed
             out[rows] = np.einsum("jjd->jd", self.kernel.gradient_x(Y[rows], Y[rows]))
         return out
 
     @cached_property
     def metric(self) -> np.ndarray:
-        """Λ⁻ᵀΛ⁻¹ of a kernel of the distance."""
+        """Λ⁻ᵀΛ⁻¹, for a kernel of the distance."""
         A = self.kernel.scaled(np.eye(self.d))
         return A @ A.T
 
@@ -192,7 +192,7 @@ class Targets:
         return _threads.slices(rows, max(1, BLOCK // (self.X.shape[0] * width))) if rows else []
 
     def nearest(self, rows: Index, count: int) -> np.ndarray:
-        """The `count` points nearest to each of these targets in the space, nearest first: (rows, count)."""
+        """Indices of the `count` points nearest to each target in feature space, nearest first: (rows, count)."""
         height = (2 * self.values[:, rows] - self.diagonal[:, None]).T
         count = min(count, height.shape[1])
         found = np.argpartition(-height, count - 1, axis=1)[:, :count]
@@ -200,7 +200,7 @@ class Targets:
         return np.take_along_axis(found, order, axis=1)
 
     def inside(self, Y: np.ndarray) -> np.ndarray:
-        """Y with every coordinate within the kernel's domain."""
+        """Y, with every coordinate clipped to the kernel's domain."""
         lower, upper = (getattr(self.kernel.domain, name, None) for name in ("lower", "upper"))
         return Y if lower is None and upper is None else np.clip(Y, lower, upper)
 
@@ -209,7 +209,7 @@ def form(kernel: Kernel, d: int) -> str | None:
     """The argument of a kernel: "distance" for k = φ(‖Λ⁻¹(x − y)‖²), "product" for k = φ(xᵀy), None otherwise."""
     if not hasattr(kernel, "profile"):
         return None
-    # a profile alone does not tell its argument: the kernel is compared with it at three points
+    # a profile does not determine its argument: compare it with the kernel at three points
     P = np.zeros((3, d))
     P[1, 0], P[2] = 1.0, d**-0.5
     if not hasattr(kernel, "scaled"):

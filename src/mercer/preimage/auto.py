@@ -1,4 +1,4 @@
-"""``preimage="auto"``, and names for the methods."""
+"""The automatic choice of a pre-image method, and the names of the methods."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .learned import Learned
 
 
 class Auto(PreImage):
-    """Choose a method by the properties of the kernel; `PreImages.choice` gives the choice and its reason.
+    """Choose a method by the kernel's properties; `PreImages.choice` gives the choice and its reason.
 
     ==========================================================================  ===============
     the kernel (the first row that applies)                                     choice
@@ -28,12 +28,12 @@ class Auto(PreImage):
     Parameters
     ----------
     time_budget : float > 0, optional
-        Of the method, as in `FixedPoint`.
+        As in `FixedPoint`.
 
     Notes
     -----
     The first two minimise the reported distance. For noisy projections, the nearest point need not be the best
-    reconstruction: on digits `DistanceBased`, which uses a few neighbours, comes closer to the clean ones (see the
+    reconstruction: on digits, `DistanceBased`, which uses a few neighbours, is closer to the clean images (see the
     example of denoised digits).
 
     Examples
@@ -73,7 +73,7 @@ NAMES: dict[str, type[PreImage]] = {
 
 
 def as_preimage(preimage: Any) -> PreImage:
-    """A method object or its name → the object.
+    """The method object for an object or a name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Pre-images from the distances to the neighbours."""
+"""Pre-images from distances to neighbours."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from .._array import row_products
 from .._errors import check_number, where
 from ._base import PreImage, Targets
 
-GRID = 1000  # values at which a profile is checked to be monotone
+GRID = 1000  # points at which a profile is checked for monotonicity
 BISECTIONS = 100
 FLAT = 1e-7  # directions with a smaller relative spread of the neighbours are not resolved
 
 
 class DistanceBased(PreImage):
-    r"""Pre-images from distances in the space, by multidimensional scaling on the neighbours (Kwok and Tsang).
+    r"""Pre-images from feature-space distances, by multidimensional scaling on the neighbours (Kwok and Tsang).
 
     The distances :math:`\|\phi(x_i) - t\|^2 = k(x_i, x_i) - 2 t(x_i) + \|t\|^2` are known. If t is the image of a
     point y, and the kernel an invertible function of the distance or of the inner product, they determine
-    :math:`d_i^2 = \|y - x_i\|^2`. With neighbours :math:`x_i` of mean :math:`\bar x` the point follows from
+    :math:`d_i^2 = \|y - x_i\|^2`. With neighbours :math:`x_i` of mean :math:`\bar x`, y follows from
 
     .. math:: (x_i - \bar x)^\top (y - \bar x) = \tfrac12 \big(\|x_i - \bar x\|^2 - d_i^2\big) + \text{const}
 
@@ -27,13 +27,13 @@ class DistanceBased(PreImage):
     Parameters
     ----------
     n_neighbors : int >= 2
-        The number of nearest points in the space. y lies in their affine span: more points cover more directions, but
+        Number of nearest points in feature space. y lies in their affine span: more points cover more directions, but
         distant ones are less informative.
 
     Notes
     -----
     Exact for t = φ(y) if the neighbours span the space. Distances are scaled by the kernel's lengthscales. Profiles are
-    inverted by bisection. Values outside the range of the kernel on the data, and twice as far, are clipped, and
+    inverted by bisection. Values outside the kernel's range, on up to twice the extent of the data, are clipped, and
     `fallback` is set.
 
     O(n²m) for the distances, O(mk²d) for k neighbours.
@@ -60,7 +60,7 @@ class DistanceBased(PreImage):
         if targets.form is None:
             raise TypeError(
                 f"{where(self)} needs a kernel that is a function of the Euclidean distance or of the inner product; "
-                f"{targets.kernel} is not known as one. Try Gradient or Learned."
+                f"{targets.kernel} is not known to be one. Try Gradient or Learned."
             )
         found = targets.nearest(slice(None), self.n_neighbors)
         asked = np.take_along_axis(targets.values.T, found, axis=1)
@@ -73,7 +73,7 @@ class DistanceBased(PreImage):
         for rows in targets.blocks(targets.m, -(-found.shape[1] * targets.d // len(A))):
             Y[rows] = _place(targets.X, A, found[rows], squares[rows])
         fell = int(np.sum(cut))
-        said = f"{fell} of {targets.m} targets have distances in the space that no point has; they were clipped"
+        said = f"{fell} of {targets.m} targets have feature-space distances that no point attains; they were clipped"
         return Y, cut, said if fell else ""
 
     def _from_distances(self, targets: Targets, A: np.ndarray, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -95,7 +95,7 @@ class DistanceBased(PreImage):
     def _invert(
         self, targets: Targets, values: np.ndarray, low: float, high: float, sign: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The smallest u in [low, high] with sign·φ(u) ≥ value, and where there is none."""
+        """The smallest u in [low, high] with sign·φ(u) ≥ value, and whether there is none."""
         profile = targets.kernel.profile
         grid = sign * profile(np.linspace(low, high, GRID), np)
         rounding = 1e-9 * float(np.max(np.abs(grid)))

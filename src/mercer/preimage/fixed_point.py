@@ -11,13 +11,13 @@ from ..context import current
 from ._base import PreImage, Targets
 
 STEPS = 500  # the default of max_iter
-HALVINGS = 30  # of a step, after which it is below rounding
+HALVINGS = 30  # halvings after which a step is below rounding
 
 
 class FixedPoint(PreImage):
-    r"""Pre-images under a radial kernel, by the iteration of Mika and others.
+    r"""Pre-images under a radial kernel, by the fixed-point iteration of Mika et al.
 
-    Where :math:`k(x, y) = \varphi(s)` with :math:`s = \|\Lambda^{-1}(x - y)\|^2`, the distance
+    If :math:`k(x, y) = \varphi(s)` with :math:`s = \|\Lambda^{-1}(x - y)\|^2`, the distance
     :math:`\|\phi(y) - \sum_i \gamma_i \phi(x_i)\|` is stationary exactly if
 
     .. math:: y = \frac{\sum_i \gamma_i\, \varphi'(s_i)\, x_i}{\sum_i \gamma_i\, \varphi'(s_i)},
@@ -29,19 +29,19 @@ class FixedPoint(PreImage):
     Parameters
     ----------
     max_iter : int >= 1, optional
-        The maximum number of steps; None means 500.
+        Maximum number of steps; None means 500.
     tol : float > 0
         A point has converged if the next step is shorter than this, in lengthscales.
     n_init : int >= 1
-        The maximum number of starts, if iterations leave the data: the given one, then the nearest sample points.
+        Maximum number of starts, if iterations leave the data: the given one, then the nearest sample points.
     time_budget : float > 0, optional
-        Seconds after which the current points are returned, with a warning.
+        Time limit in seconds; the current points are then returned, with a warning.
 
     Notes
     -----
-    If the denominator is negative, as φ′ is, the step follows the negative gradient. It is halved until the distance
-    does not increase. Far from the data the denominator may be positive, or t(y) ≤ 0, so that infinity is as near as y.
-    The iteration then restarts at the sample point nearest to the target in the space, then at the next one. If all
+    If the denominator is negative, as φ′ is, the step is a descent step. It is halved until the distance does not
+    increase. Far from the data the denominator may be positive, or t(y) ≤ 0, so that infinity is as close as y. The
+    iteration then restarts at the sample point nearest to the target in feature space, then at the next one. If all
     starts leave the data, the nearest sample point is returned and `fallback` is set.
 
     All targets are iterated together, in O(mnd) per step and blocks of bounded size.
@@ -66,7 +66,7 @@ class FixedPoint(PreImage):
         self.max_iter, self.tol, self.n_init, self.time_budget = max_iter, tol, n_init, time_budget
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take a state of an earlier version too, which did not count the first start."""
+        """Accept states of earlier versions, which did not count the first start."""
         state = dict(state)
         if "restarts" in state:
             state["n_init"] = 1 + state.pop("restarts")
@@ -79,7 +79,7 @@ class FixedPoint(PreImage):
         if targets.form != "distance" or "gradient_x" not in targets.kernel.provides:
             raise TypeError(
                 f"{where(self)} needs a differentiable kernel of the Euclidean distance; {targets.kernel} is not known "
-                "as one. Try Gradient, DistanceBased or Learned."
+                "to be one. Try Gradient, DistanceBased or Learned."
             )
         rows = np.arange(targets.m)
         Y = targets.X[targets.nearest(rows, 1)[:, 0]] if targets.start is None else targets.start.copy()
@@ -109,7 +109,7 @@ class FixedPoint(PreImage):
         return "; ".join(parts)
 
     def _iterate(self, targets: Targets, index: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, ...]:
-        """The points, which of them left the data, and which settled, for the targets at `index`."""
+        """The points, and whether each left the data or converged, for the targets at `index`."""
         parts = [self._block(targets, index[rows], Y[rows]) for rows in targets.blocks(len(index))]
         if not parts:
             return Y, np.zeros(0, dtype=bool), np.zeros(0, dtype=bool)
@@ -118,7 +118,7 @@ class FixedPoint(PreImage):
     def _block(self, targets: Targets, index: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, ...]:
         kernel = targets.kernel
         G = np.ascontiguousarray(targets.G[:, index].T)
-        # sums of so many terms are equal but for rounding
+        # sums of this many terms are equal up to rounding
         slack = 4 * np.finfo(float).eps * targets.diagonal[0] * np.sum(np.abs(G), axis=1)
         Y = Y.copy()
         value, goal, held = _look(targets, G, Y)

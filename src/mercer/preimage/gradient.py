@@ -1,4 +1,4 @@
-"""Pre-images under any differentiable kernel, by descent."""
+"""Pre-images under any differentiable kernel, by gradient descent."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ..context import current
 from ._base import PreImage, Targets
 
 STEPS = 500  # the default of max_iter
-HALVINGS = 40  # of a step, after which it is below rounding
-ENOUGH = 1e-4  # fraction of the decrease that the gradient predicts (Armijo)
+HALVINGS = 40  # halvings after which a step is below rounding
+ENOUGH = 1e-4  # required fraction of the decrease predicted by the gradient (Armijo)
 
 
 class Gradient(PreImage):
@@ -23,22 +23,22 @@ class Gradient(PreImage):
     Parameters
     ----------
     n_init : int >= 0
-        The number of sample points nearest to the target that are tried as starts, besides `start`; the best result is
-        returned. More starts find the global minimum more often.
+        Number of sample points nearest to the target to try as starts, besides `start`; the best result is returned.
+        More starts find the global minimum more often.
     max_iter : int >= 1, optional
-        The maximum number of evaluations of the distance for each start; None means 500.
+        Maximum number of evaluations of the distance per start; None means 500.
     tol : float > 0
         Tolerance of the gradient, times the spread of the sample and relative to k(y, y).
     memory : int >= 1
-        The number of pairs of steps and gradient changes that approximate the second derivatives.
+        Number of pairs of steps and gradient changes used to approximate second derivatives.
     time_budget : float > 0, optional
-        Seconds after which the current points are returned, with a warning.
+        Time limit in seconds; on expiry the current points are returned, with a warning.
 
     Notes
     -----
-    All targets are minimised together, each with its own steps and its own approximation of the second derivatives; the
-    distance never increases. Coordinates stay within the bounds of the kernel's domain. `fallback` is set if all starts
-    stop before `tol` is met, by `max_iter` or at a kink; the point is then the best one found.
+    All targets are processed together, each with its own steps and Hessian approximation; distances never increase.
+    Coordinates stay within the bounds of the kernel's domain. `fallback` is set if all starts stop before reaching
+    `tol`, because of `max_iter` or a kink; the best point found is then returned.
 
     An evaluation costs O(mnd) for kernels of the distance or the inner product; others need an array of derivatives of
     shape (block, n, d).
@@ -69,7 +69,7 @@ class Gradient(PreImage):
         self.time_budget = time_budget
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take a state of an earlier version too, which had `starts` for `n_init`."""
+        """Accept states of earlier versions, in which `n_init` was `starts`."""
         super().__setstate__({"n_init" if name == "starts" else name: value for name, value in state.items()})
 
     def _find(self, targets: Targets) -> tuple[np.ndarray, np.ndarray, str]:
@@ -88,7 +88,7 @@ class Gradient(PreImage):
             begin += list(np.swapaxes(targets.X[targets.nearest(rows, self.n_init)], 0, 1))
         ends = [self._descend(targets, rows, Y) for Y in begin]
         points, values, settled = (np.stack(part) for part in zip(*ends, strict=True))
-        # among ends that are equal but for rounding, one that settled
+        # among ends equal up to rounding, prefer one that converged
         best = np.argmin(values - 1e-12 * np.abs(values) * settled, axis=0)
         fallback = ~settled[best, rows]
         open_ = int(np.sum(fallback))
@@ -102,7 +102,7 @@ class Gradient(PreImage):
         Y = Y.copy()
         spread = float(np.sqrt(np.sum(np.var(targets.X, axis=0)))) or 1.0
         size = np.maximum(np.abs(targets.kernel.evaluate_diag(Y)), 1e-300)
-        # sums of so many terms are equal but for rounding
+        # sums of this many terms are equal up to rounding
         bound = np.sqrt(size * float(np.max(np.abs(targets.diagonal)))) * np.sum(np.abs(targets.G), axis=0)
         slack = 4 * np.finfo(float).eps * (size + bound)
         value, slope = _look(targets, index, Y)
@@ -132,20 +132,20 @@ class Gradient(PreImage):
                 memory[1:, taken[up]] = memory[:-1, taken[up]]
                 memory[0, taken[up]] = newest
             Y[taken], value[taken], slope[taken] = trial[good], new[good], new_slope[good]
-            free = targets.inside(Y[taken] - slope[taken]) != Y[taken]  # the others stay at their bounds
+            free = targets.inside(Y[taken] - slope[taken]) != Y[taken]  # other coordinates stay at their bounds
             toward[taken] = free * _direction(S[:, taken], C[:, taken], held[:, taken], free * slope[taken], spread)
             step[taken] = 1.0
         return Y, value, settled
 
 
 def _first(slope: np.ndarray, spread: float) -> np.ndarray:
-    """A step down the gradient, by a tenth of the spread of the data."""
+    """A steepest-descent step, a tenth of the spread of the data long."""
     length = np.linalg.norm(slope, axis=1, keepdims=True)
     return -0.1 * spread * slope / np.where(length > 0, length, 1.0)
 
 
 def _direction(S: np.ndarray, C: np.ndarray, held: np.ndarray, slope: np.ndarray, spread: float) -> np.ndarray:
-    """−H·gradient by the two loops of L-BFGS, with one H for each row; steepest descent without pairs."""
+    """−H·gradient by the L-BFGS two-loop recursion, with one H per row; steepest descent without pairs."""
     q, weights = slope.copy(), []
     for s, c, r in zip(S, C, held, strict=True):
         a = r * np.einsum("jd,jd->j", s, q)

@@ -1,4 +1,4 @@
-"""Pre-images by a regression that is learned from the sample."""
+"""Pre-images by a regression learned from the sample."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..solvers.linear import System, solve
 from ..types import Data
 from ._base import PreImage, Targets
 
-PROBE = 1000  # points for the median distance
+PROBE = 1000  # number of points for the median distance
 
 
 class Learned(PreImage):
-    r"""Pre-images by a ridge regression from the space to the inputs (Bakır, Weston and Schölkopf).
+    r"""Pre-images by ridge regression from the feature space to the inputs (Bakır, Weston and Schölkopf).
 
-    The inputs are learned as functions of elements of the space from the pairs :math:`(\phi(x_i), x_i)`, with a
-    Gaussian kernel of the distance in the space:
+    The inputs are learned as functions on the feature space from the pairs :math:`(\phi(x_i), x_i)`, with a Gaussian
+    kernel of the feature-space distance:
 
     .. math:: y = \bar x + \sum_i \kappa(t, \phi(x_i))\, b_i, \quad
               \kappa(t, t') = \exp\left(-\frac{\|t - t'\|^2}{2 w^2 m}\right), \quad
@@ -33,13 +33,13 @@ class Learned(PreImage):
     alpha : float > 0
         α. Larger values shrink the points to the sample mean, smaller ones fit the sample more closely.
     width : float > 0, optional
-        w. Larger values use more of the sample for each target. None takes :math:`\langle t, t' \rangle` for κ:
-        every coordinate of y is then linear in t, :math:`y \to \bar x + \sum_i \gamma_i (x_i - \bar x)` as α falls.
+        w. Larger values use more of the sample for each target. None uses κ = :math:`\langle t, t' \rangle`: every
+        coordinate of y is then linear in t, :math:`y \to \bar x + \sum_i \gamma_i (x_i - \bar x)` as α → 0.
 
     Notes
     -----
-    It needs no derivatives and no special form of the kernel, and it has no local minima. It does not minimise the
-    distance in the space; `Gradient` with these points as `start` does. The cost is one linear system with d right-hand
+    The method needs no derivatives or special form of the kernel, and has no local minima. It does not minimise the
+    feature-space distance; `Gradient` with these points as `start` does. It solves one linear system with d right-hand
     sides: O(n³) if the matrix of κ fits into memory, conjugate gradients otherwise.
 
     References
@@ -74,7 +74,7 @@ class Learned(PreImage):
 
 
 class _OfImages(Kernel):
-    """exp(−‖φ(x) − φ(y)‖²/2σ²), φ the feature map of a kernel."""
+    """exp(−‖φ(x) − φ(y)‖²/2σ²), with φ the feature map of a kernel."""
 
     def __init__(self, kernel: Kernel, square: float):
         self.kernel, self.square = kernel, square

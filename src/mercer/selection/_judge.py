@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.base import is_classifier
 
 from .._array import host
 from .._errors import check_choice
-from ..losses import Logistic, Loss, Multinomial, Poisson
+from ..losses import Logistic, Loss, LossLike, Multinomial, Poisson
 from ..methods.base import chosen
 from ..types import Array, Data, EstimatorLike, Index
 
@@ -21,7 +22,7 @@ LIKELIHOODS = (Logistic, Multinomial, Poisson)
 class Judge:
     """L(y, answer), where the answer is a prediction, a probability of each class, or a value of the function."""
 
-    def __init__(self, model: EstimatorLike, y: Array, loss: Any):
+    def __init__(self, model: EstimatorLike, y: Array, loss: LossLike | Callable[..., Any] | None):
         self.model, self.y, self.labels, self.coupled = model, np.asarray(host(y)), is_classifier(model), False
         own = getattr(model, "fitted_loss", None)
         if loss is None:
@@ -29,7 +30,8 @@ class Judge:
         self.name = loss if isinstance(loss, str) else getattr(loss, "name", getattr(loss, "__name__", "own"))
         if self.name == "log" and isinstance(own, LIKELIHOODS):
             loss = own  # the same loss, exact even where the probability underflows
-        self.loss, self.need = loss, "prediction"
+        self.loss: Any = loss
+        self.need = "prediction"
         if isinstance(loss, str):
             check_choice(WHO, "loss", loss, NAMES)
             if (loss in ("zero_one", "log")) != self.labels:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -16,8 +16,8 @@ from sklearn.utils import check_random_state
 from .._array import host
 from .._errors import check_choice, check_instance, check_number, speaking
 from .._folds import folds
-from ..kernels import Kernel
-from ..types import Data, EstimatorLike
+from ..kernels import Kernel, KernelLike
+from ..types import Array, Data, EstimatorLike, RandomState, Splitter
 
 WHO = "choose_components"
 CRITERIA = ("reconstruction", "stability", "downstream")
@@ -100,17 +100,17 @@ class ComponentChoice:
 
 @speaking
 def choose_components(
-    estimator: Any,
-    X: Any,
-    y: Any = None,
+    estimator: EstimatorLike,
+    X: Data,
+    y: Array = None,
     *,
-    kernels: Any = None,
-    n_components: Any = 10,
+    kernels: Iterable[KernelLike] | None = None,
+    n_components: int | Iterable[int] = 10,
     criterion: str = "reconstruction",
-    downstream: Any = None,
-    scoring: Any = None,
-    cv: Any = 5,
-    random_state: Any = 0,
+    downstream: EstimatorLike = None,
+    scoring: str | Callable[..., Any] | None = None,
+    cv: Splitter = 5,
+    random_state: RandomState = 0,
 ) -> ComponentChoice:
     r"""Choose the kernel, or its bandwidth, and the number of components for kernel PCA.
 
@@ -192,12 +192,12 @@ def choose_components(
     _require_columns(models, X, criterion)
     halves = criterion == "stability"
     seed = int(rng.randint(2**31 - 1))
+    splitter: Any = cv
     if isinstance(cv, Integral):
         check_number(WHO, "cv", cv, at_least=2, integer=True)
-        cv = (
-            ShuffleSplit(cv, test_size=0.5, random_state=seed) if halves else KFold(cv, shuffle=True, random_state=seed)
-        )
-    splits = list(cv.split(np.zeros(n)))
+        halved = {"test_size": 0.5} if halves else {"shuffle": True}
+        splitter = (ShuffleSplit if halves else KFold)(cv, **halved, random_state=seed)
+    splits = list(splitter.split(np.zeros(n)))
     measure = _stability if halves else _explained
     shuffled = [np.stack([column[rng.permutation(n)] for column in X.T], axis=1) for _ in splits]
     values = _table(models, counts, splits, lambda m, s: measure(m, X, *splits[s])[np.array(counts) - 1])

@@ -126,9 +126,7 @@ def svm_path(X: Data, y: Array, C: Any, *, sample_weight: Array = None, **params
     for name, value in others.items():
         given = getattr(model, name)
         if given != value:
-            raise ValueError(
-                f"svm_path: {name} = {given!r} is not supported by the path; leave it at {value!r}."
-            )
+            raise ValueError(f"svm_path: {name} = {given!r} is not supported by the path; leave it at {value!r}.")
     X, y = model._check_fit(X, y)
     sample = model._prepare(X)
     classes, labels = classes_of(model, y)

@@ -1,1 +1,1 @@
-"""How problems are solved: linear systems and eigenvalues of Gram operators."""
+"""Solvers, such as for linear systems and eigenvalues of Gram operators."""

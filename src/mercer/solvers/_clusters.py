@@ -1,4 +1,4 @@
-"""Weighted points in a kernel's space and their clusters, by products with K, or by the factor Z where there is one."""
+"""Weighted points in a kernel's space and their clusters, by products with K or by its factor Z."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from .._threads import slices
 from ..gram import Gram
 from ..types import Index
 
-ROUNDING = 1e-10  # part of a value that is not told from it
-SMALL = 1 << 16  # entries of a matrix of memberships, mostly 0, up to which an array is faster than a sparse matrix
-ENTRIES = 1 << 21  # of the blocks of a kernel matrix or factor that are looked at together
-FAR = 100.0  # times their variance: where the mean of the points is farther off, distances are taken from there
+ROUNDING = 1e-10  # relative differences below this count as rounding
+SMALL = 1 << 16  # entries up to which a membership matrix, mostly 0, is faster as an array than as a sparse matrix
+ENTRIES = 1 << 21  # per block of a kernel matrix or factor
+FAR = 100.0  # times the variance: if the squared mean is larger, it is subtracted from the points first
 
 
 class Clusters:
-    """A partition of weighted points in the space, that changes by moves: what both ways of computing share."""
+    """Base class for a partition of weighted points in the space that changes by moves."""
 
     labels: np.ndarray
     sizes: np.ndarray
-    squares: np.ndarray  # ‖φ(xᵢ)‖², from an origin that each way chooses
+    squares: np.ndarray  # ‖φ(xᵢ)‖², from an origin chosen by the subclass
     noise: float  # squared distances below it are rounding
 
     def __init__(self, weight: np.ndarray):
         self.weight, self.n = weight, len(weight)
 
     def start(self, labels: np.ndarray, k: int) -> None:
-        """Begin with these labels."""
+        """Start with these labels."""
         self.labels, self.k = np.array(labels, dtype=np.intp), k
         self._count()
         self._restart()
 
     def _count(self) -> None:
-        self.sizes = np.bincount(self.labels, self.weight, self.k)  # anew each time, so that empty is exactly 0
+        self.sizes = np.bincount(self.labels, self.weight, self.k)  # recomputed, so that empty clusters are exactly 0
 
     def _membership(self, index: np.ndarray, weight: np.ndarray) -> Any:
         """The (k, m) matrix that sums the given points by cluster."""
@@ -48,7 +48,7 @@ class Clusters:
         return member
 
     def move(self, index: np.ndarray, target: np.ndarray) -> None:
-        """Take points to other clusters."""
+        """Move points to other clusters."""
         leaving = self._membership(index, self.weight[index])
         self.labels[index] = target
         self._count()
@@ -59,7 +59,7 @@ class Clusters:
         return float(self.weight @ self.squares - self._means_squared() @ self.sizes)
 
     def distances(self) -> np.ndarray:
-        """‖φ(xᵢ) − m_c‖² of shape (k, n), and infinity for an empty cluster."""
+        """‖φ(xᵢ) − m_c‖², of shape (k, n); infinite for an empty cluster."""
         D = self._inner()
         D *= -2
         D += self._means_squared()[:, None]
@@ -68,14 +68,14 @@ class Clusters:
         return D
 
     def nearest(self) -> np.ndarray:
-        """The cluster with the nearest mean, for each point; its own in a tie."""
+        """The cluster with the nearest mean for each point; its current one in a tie."""
         D = self.distances()
         least = D.min(axis=0) + self.noise
         best = (least >= D).argmax(axis=0)
         return np.where(least < D[self.labels, np.arange(self.n)], best, self.labels)
 
     def fill(self) -> None:
-        """Give each empty cluster the point that costs most where it is: J falls by that much or more."""
+        """Give each empty cluster the point with the largest cost, which lowers J by at least that cost."""
         empty = np.flatnonzero(self.sizes == 0)
         if not len(empty):
             return
@@ -91,7 +91,7 @@ class Clusters:
             self.move(np.array([i]), np.array([c]))
 
     def best_move(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """The single move that lowers J most, or None."""
+        """The single move that lowers J the most, or None."""
         D, w, every = self.distances(), self.weight, np.arange(self.n)
         rest = self.sizes[self.labels] - w
         alone = rest <= 0
@@ -104,15 +104,15 @@ class Clusters:
         return (np.array([i]), target[[i]]) if gain[i] > self.noise * w[i] else None
 
     def between(self, index: np.ndarray) -> np.ndarray:
-        """‖φ(xᵢ) − φ(xⱼ)‖² of all points i to the points j in `index`, of shape (len(index), n)."""
+        """‖φ(xᵢ) − φ(xⱼ)‖² between all points i and the points j in `index`, of shape (len(index), n)."""
         raise NotImplementedError
 
     def _restart(self) -> None:
-        """Compute what depends on the labels."""
+        """Recompute everything that depends on the labels."""
         raise NotImplementedError
 
     def _add(self, index: np.ndarray, change: Any) -> None:
-        """Follow a move; `change` has the weights that come and go, (k, m)."""
+        """Update after a move; `change` has the weights added and removed, of shape (k, m)."""
         raise NotImplementedError
 
     def _inner(self) -> np.ndarray:
@@ -128,7 +128,7 @@ class Clusters:
 
 
 class ProductClusters(Clusters):
-    """By products with K: O(n²k) for the start, then n numbers of K for each point that moves."""
+    """Clusters by products with K: O(n²k) for the start, then one row of K for each point that moves."""
 
     def __init__(self, gram: Gram, weight: np.ndarray):
         super().__init__(weight)
@@ -164,11 +164,11 @@ class ProductClusters(Clusters):
 
 
 class FactorClusters(Clusters):
-    """By the rows of Z, K̂ = ZZᵀ, less their mean where that is far off: O(nrk) a round at most, and exact for K̂.
+    """Clusters by the rows of Z, K̂ = ZZᵀ, centred if the mean is large: at most O(nrk) a round, exact for K̂.
 
-    Points that cannot change their cluster are not looked at: `upper` bounds the distance to the own mean from above,
-    `lower` those to all others from below, and both follow from how far the means moved (Hamerly, *Making k-means even
-    faster*, 2010).
+    Points that cannot change their cluster are skipped: `upper` bounds the distance to their own mean from above,
+    `lower` the distances to all others from below, and both are updated by how far the means moved (Hamerly, *Making
+    k-means even faster*, 2010).
     """
 
     def __init__(self, Z: np.ndarray, weight: np.ndarray):
@@ -191,7 +191,7 @@ class FactorClusters(Clusters):
         self.sums = np.zeros((self.k, self.Z.shape[1]))
         every = np.arange(self.n)
         self._add(every, self._membership(every, self.weight))
-        self.seen: np.ndarray | None = None  # the means that the bounds are for
+        self.seen: np.ndarray | None = None  # the means for which the bounds hold
         self.bounded = self.labels  # and the labels
 
     def _add(self, index: np.ndarray, change: Any) -> None:
@@ -225,7 +225,7 @@ class FactorClusters(Clusters):
         apart = squared[:, None] + squared - 2 * (means @ means.T)
         np.fill_diagonal(apart, np.inf)
         safe = np.maximum(self.lower, np.sqrt(np.maximum(apart.min(axis=1), 0))[labels] / 2)
-        if self.seen is not None:  # a point that was moved by `fill` has bounds for another cluster
+        if self.seen is not None:  # the bounds of a point moved by `fill` are for another cluster
             self.upper[self.bounded != labels] = np.inf
         doubtful = np.flatnonzero(self.upper >= safe - np.sqrt(self.noise))
         whole = 2 * len(doubtful) > self.n
@@ -252,20 +252,20 @@ def _joined(parts: list[np.ndarray]) -> np.ndarray:
 
 
 def clusters_of(gram: Gram, weight: np.ndarray) -> Clusters:
-    """The points of a Gram operator, by its factor where it holds one."""
+    """The points of a Gram operator, by its factor if it has one."""
     return FactorClusters(host(gram.factor()), weight) if "factor" in gram.provides else ProductClusters(gram, weight)
 
 
 def largest(values: np.ndarray) -> np.ndarray:
-    """The first place along the last axis with the largest value, but for rounding: ties do not hang on it."""
+    """The first index of the largest value along the last axis, up to rounding, so that ties do not depend on it."""
     size = np.abs(values).max(axis=-1, keepdims=True)
     return (values >= values.max(axis=-1, keepdims=True) - ROUNDING * size).argmax(axis=-1)
 
 
 def too_few(k: int, distinct: int) -> ValueError:
-    """The error for more clusters than points that differ."""
+    """The error for more clusters than distinct points."""
     return ValueError(
         f"n_clusters = {k} exceeds the number of distinct points of positive weight in the kernel's space, at most "
-        f"{distinct}; ask for fewer clusters, or use a kernel that tells more points apart. Points as near as rounding "
-        "count as one: large offsets are better removed, and single precision may be too little."
+        f"{distinct}; use fewer clusters, or a kernel that separates more points. Points equal up to rounding count as "
+        "one: remove large offsets from the data, or use double precision."
     )

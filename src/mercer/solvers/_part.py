@@ -1,4 +1,4 @@
-"""The part of a Gram operator that belongs to some of the samples."""
+"""The part of a Gram operator for a subset of the samples."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..types import Array, Index
 
 
 class Part(Operator):
-    """The Gram operator of some of the samples, on what its base holds."""
+    """The Gram operator of a subset of the samples, using the stored data of its base."""
 
     def __init__(self, base: Operator, index: np.ndarray):
         self.base, self.index, self.provides = base, index, base.provides

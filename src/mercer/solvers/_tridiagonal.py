@@ -1,4 +1,4 @@
-"""Sweeps of the factor L of a tridiagonal T + αI = LDLᵀ over many vectors, which lie in the columns of V."""
+"""Sweeps of the factor L of a tridiagonal T + αI = LDLᵀ over many vectors, the columns of V."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .._jit import njit
 from .._threads import run, slices
 from ..types import Array
 
-BLOCK = 32  # vectors that are swept together: a copy of them stays in the second cache
-SHARED = 1 << 22  # entries times strengths from which threads share the vectors
-SMALL = 1 << 14  # entries of V up to which NumPy is done before compiled code would be loaded
+BLOCK = 32  # vectors swept together: a copy of them stays in the L2 cache
+SHARED = 1 << 22  # entries times alphas above which threads share the vectors
+SMALL = 1 << 14  # entries of V up to which NumPy is faster than loading compiled code
 
 
 def swept(V: np.ndarray, lower: np.ndarray) -> np.ndarray:

@@ -1,24 +1,24 @@
 r"""The smoothing spline in O(n), by orthogonal transformations of a block-bidiagonal least-squares problem.
 
-With the state s(x) = (f, f′, …, f^(m−1)) and a gap h, the function of least ∫ (f^(m))² between two states is a
-polynomial of degree 2m − 1, and the integral is ‖v‖² for
+With the state s(x) = (f, f′, …, f^(m−1)) and a gap h, the minimiser of ∫ (f^(m))² between two states is a polynomial of
+degree 2m − 1, and the integral is ‖v‖² for
 
     s(x + h) = Φ(h) s(x) + D_h C v,    Φ(h)ⱼₖ = h^(k−j)/(k−j)!,   D_h = diag(h^(m−1/2), …, h^(1/2)),
     CCᵀ = Q,   Qⱼₖ = 1 / ((2m−1−j−k) (m−1−j)! (m−1−k)!).
 
 So the spline minimises Σ wᵢ (yᵢ − sᵢ₀)² + Σ ‖vᵢ‖² over the states, with D_h C / √α in place of D_h C. The sweep keeps
-the triangular factor R of all that is known of the present state, (Rs − z)², and at each gap removes vᵢ from
+the information on the current state as (Rs − z)² with a triangular R, and at each gap eliminates vᵢ from
 
     [      I                0    | 0 ]
     [ −RΦ⁻¹D_hC/√α       RΦ⁻¹    | z ]
 
-by Householder reflections: a square-root information filter. No normal equations are formed (their condition grows like
-n^2m), no matrix is inverted that a small gap makes singular, and each reflection starts from the largest row, so that
-rows of very different size, as a small alpha makes them, keep their digits. Backwards each state follows from the next.
+by Householder reflections: a square-root information filter. It forms no normal equations (their condition number grows
+like n^2m) and inverts no matrix that is singular for a small gap. Each reflection starts from the largest row, so that
+rows of very different sizes, as with a small alpha, keep their accuracy. Backwards, each state follows from the next.
 
-A second filter, from the other end, holds what the later points say of a state. Together with what the earlier ones
-say, this gives the mean and the variance V of f(xᵢ) under all other observations. Then with eᵢ = yᵢ − f⁽⁻ⁱ⁾(xᵢ) the
-smoother has the diagonal wV/(1 + wV) and the residual eᵢ/(1 + wV), neither of which loses digits close to
+A second filter, from the other end, holds the information on a state from later points. Together with that from earlier
+points it gives the mean and the variance V of f(xᵢ) given all other observations. With eᵢ = yᵢ − f⁽⁻ⁱ⁾(xᵢ), the
+smoother has the diagonal wV/(1 + wV) and the residual eᵢ/(1 + wV), both without loss of accuracy close to
 interpolation.
 
 Wahba, *Improper priors, spline smoothing and the problem of guarding against model errors in regression* (1978): the
@@ -42,18 +42,18 @@ from ..types import Array
 
 
 class Sweep(NamedTuple):
-    """What one pass forth and back gives, on n points with gaps h."""
+    """Result of one forward and backward pass, on n points with gaps h."""
 
     states: np.ndarray  # (n, m): f and its derivatives at the points
     steps: np.ndarray  # (n − 1, m): D_h⁻¹ (sᵢ₊₁ − Φsᵢ), without cancellation
-    left_out: np.ndarray  # (n,): yᵢ − f⁽⁻ⁱ⁾(xᵢ), for the spline of all other points
+    left_out: np.ndarray  # (n,): yᵢ − f⁽⁻ⁱ⁾(xᵢ), for the spline through all other points
     variance: np.ndarray  # (n,): of f⁽⁻ⁱ⁾(xᵢ), under unit noise
     objective: float  # Σ wᵢ(yᵢ − f(xᵢ))² + α∫(f^(m))²
     log_determinant: float  # log |AᵀA| of the least-squares problem in (v, s_n)
 
 
 def smooth(gaps: np.ndarray, weight: np.ndarray, y: np.ndarray, alpha: float, order: int) -> Sweep:
-    """The spline of the given order at points with these gaps; weights may be zero where no value is known."""
+    """The spline of the given order at points with these gaps; weights are zero where there is no value."""
     m = order
     noise = np.array(
         [[1 / ((2 * m - 1 - j - k) * factorial(m - 1 - j) * factorial(m - 1 - k)) for k in range(m)] for j in range(m)]
@@ -64,8 +64,8 @@ def smooth(gaps: np.ndarray, weight: np.ndarray, y: np.ndarray, alpha: float, or
 
 @njit
 def _reflect(A: Array, top: int, first: int, last: int, column: int) -> None:
-    """Householder: `column` becomes zero in rows `first` … `last` − 1, together with row `top`."""
-    largest = top  # rows of very different size keep their digits if the reflection starts from the largest
+    """Zero `column` in rows `first` … `last` − 1 by a Householder reflection with row `top`."""
+    largest = top  # rows of very different sizes keep their accuracy if the reflection starts from the largest
     for i in range(first, last):
         if abs(A[i, column]) > abs(A[largest, column]):
             largest = i
@@ -116,7 +116,7 @@ def _noise(h: float, m: int, C: Any, G: Array) -> None:
 
 @cache
 def _compiled(m: int) -> Any:
-    """The sweep for one order, whose loops the compiler unrolls. (Only a plain number is closed over: it caches.)"""
+    """The sweep for one order, with loops unrolled by the compiler. (Closing only over a number allows caching.)"""
 
     def sweep(gaps: Any, root: Any, y: Array, C: Any) -> Any:
         n, width = y.shape[0], 2 * m + 1
@@ -125,7 +125,7 @@ def _compiled(m: int) -> Any:
         A, B = np.zeros((width, width)), np.zeros((2 * m, m + 1))
         F, G, u = np.zeros((m, m)), np.zeros((m, m)), np.zeros(m)
         objective, logarithm = 0.0, 0.0
-        # the end comes last, whose state begins the means: backwards first
+        # backwards first, since the means start from the last state of the forward pass
         for forth in (False, True):
             A[:] = 0.0  # rows 0 … m−1: removed steps; m … 2m−1: R and z of the state; 2m: the next value
             for t in range(n):
@@ -215,5 +215,5 @@ def _compiled(m: int) -> Any:
                 steps[i, a] = total
         return states, steps, left_out, variance, objective, 2 * logarithm
 
-    sweep.__qualname__ += f"_{m}"  # the name of the machine code: two orders from the cache must not be taken for one
+    sweep.__qualname__ += f"_{m}"  # names the machine code, so that the cache keeps the orders apart
     return njit(sweep)

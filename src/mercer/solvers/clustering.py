@@ -1,15 +1,15 @@
-r"""Clusters in a kernel's space: k-means by products with K, or by the factor Z where there is one.
+r"""k-means in a kernel's space, by products with K or by its factor Z.
 
-The means m_c = Σ_{i ∈ c} wᵢφ(xᵢ)/s_c with s_c = Σ_{i ∈ c} wᵢ are never held. With u the indicator of a cluster,
-⟨φ(xᵢ), s_c m_c⟩ = (K W u)ᵢ, and all that the algorithm needs are these n·k numbers:
+The means m_c = Σ_{i ∈ c} wᵢφ(xᵢ)/s_c with s_c = Σ_{i ∈ c} wᵢ are never stored. With u the indicator of a cluster,
+⟨φ(xᵢ), s_c m_c⟩ = (K W u)ᵢ, and the algorithm needs only these n·k numbers:
 
     ‖φ(xᵢ) − m_c‖² = Kᵢᵢ − 2 (KWu)ᵢ / s_c + uᵀWKWu / s_c²,       J = Σ wᵢKᵢᵢ − Σ_c uᵀWKWu / s_c.
 
-A round (Lloyd) takes every point to its nearest mean, which cannot raise J. Where no point wants to move, a single move
-may still lower J, because it moves the means too: from a to b it changes J by wᵢs_b/(s_b + wᵢ)·d²_ib −
+A round (Lloyd) assigns every point to its nearest mean, which cannot raise J. When no assignment changes, a single move
+may still lower J, because it also moves the means: from a to b it changes J by wᵢs_b/(s_b + wᵢ)·d²_ib −
 wᵢs_a/(s_a − wᵢ)·d²_ia (Hartigan, *Clustering algorithms*, 1975; Dhillon, Guan, Kogan, *Iterative clustering of high
-dimensional text data augmented by local search*, 2002). That number, unlike the rounds, does not depend on a multiple
-of W⁻¹ added to K.
+dimensional text data augmented by local search*, 2002). Unlike the rounds, this change is invariant to adding a
+multiple of W⁻¹ to K.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Partition(Solution):
-    """Labels 0, …, k − 1, J after each round that lowered it (the first is that of the start), and how it ended."""
+    """Labels 0, …, k − 1, J at the start and after each round that lowered it, and the status."""
 
     labels: np.ndarray
     history: np.ndarray
@@ -47,7 +47,7 @@ class Partition(Solution):
 
     @property
     def objective(self) -> float:
-        """J of the labels."""
+        """J for the labels."""
         return float(self.history[-1])
 
 
@@ -60,19 +60,19 @@ def partition(
     tol: float,
     local_search: bool = False,
 ) -> Partition:
-    """Lower J from a start, until nothing moves. Points of weight 0, which change no J, follow at the end.
+    """Lower J from a start until nothing moves. Points of weight 0, which do not affect J, are assigned at the end.
 
     Parameters
     ----------
     points : Clusters
     labels : array of n integers in 0, …, k − 1
-        The start; clusters without members are given some.
+        The start; empty clusters are given members.
     max_iter : int
-        Rounds at most.
+        Maximum number of rounds.
     tol : float >= 0
-        Stop when a round lowers J by less than this part of J.
+        Without local search, stop when a round lowers J by at most this fraction of J.
     local_search : bool
-        Whether to go on with single moves where no point is nearer to another mean.
+        Whether to continue with single moves when no point is nearer to another mean.
     """
     points.start(labels, k)
     points.fill()
@@ -90,7 +90,7 @@ def partition(
         points.move(*(single or (moved, target[moved])))
         points.fill()
         value = points.objective()
-        if value >= history[-1]:  # by rounding, or because K is indefinite
+        if value >= history[-1]:  # due to rounding, or because K is indefinite
             status, rose = Status.CONVERGED, value > history[-1] + rounding
             points.start(before, k)
             break
@@ -115,25 +115,25 @@ def partitions(
     rng: np.random.Generator,
     **options: Any,
 ) -> list[Partition]:
-    """The results of `n_init` starts, the one of least J first; the context ends also the starts."""
+    """The results of `n_init` starts, the one with the smallest J first; the context may also end the starts."""
     results, context = list[Partition](), current()
     for number in range(n_init):
         if results and (status := context()) is not None:
-            if min(results, key=lambda r: r.objective).converged:  # otherwise the owner tells
+            if min(results, key=lambda r: r.objective).converged:  # otherwise the estimator warns
                 warn_early(context.estimator, f"{number} of {n_init} starts were made", status)
             break
         results.append(partition(points, seeds(points, k, rng), k, **options))
-    # of equal ones, but for rounding, the first: the same clusters may have other numbers
+    # the first of those equal up to rounding, since the same clusters may have permuted labels
     rounding = points.noise * float(points.weight.sum())
     first = next(r for r in results if r.objective <= min(r.objective for r in results) + rounding)
     return [first, *sorted((r for r in results if r is not first), key=lambda r: r.objective)]
 
 
 def spread_seeds(points: Clusters, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Labels by the nearest of k points of the sample, drawn one after the other by wᵢD²ᵢ, D to the nearest before.
+    """Labels by the nearest of k seeds, drawn from the sample in turn by wᵢD²ᵢ, with D the distance to earlier seeds.
 
-    Of 2 + log k such draws the one that lowers the sum most is kept. Arthur, Vassilvitskii, *k-means++: the advantages
-    of careful seeding* (2007), who mention the second step.
+    Each time the best of 2 + log k draws, which lowers the sum most, is kept. Arthur, Vassilvitskii, *k-means++: the
+    advantages of careful seeding* (2007), who mention the second step.
     """
     w = points.weight
     first = rng.choice(points.n, p=w / w.sum())
@@ -143,7 +143,7 @@ def spread_seeds(points: Clusters, k: int, rng: np.random.Generator) -> np.ndarr
         if mass[-1] <= 0:
             raise too_few(k, c)
         drawn = np.searchsorted(mass, mass[-1] * rng.uniform(size=2 + int(np.log(k))), side="right")
-        drawn = np.minimum(drawn, np.searchsorted(mass, mass[-1]))  # the last of positive mass
+        drawn = np.minimum(drawn, np.searchsorted(mass, mass[-1]))  # the last with positive mass
         D = np.minimum(closest, points.between(drawn))
         best = D[largest(-(D @ w))]
         labels[best < closest - points.noise] = c
@@ -152,7 +152,7 @@ def spread_seeds(points: Clusters, k: int, rng: np.random.Generator) -> np.ndarr
 
 
 def random_seeds(points: Clusters, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Labels by the nearest of k different points of the sample, drawn by their weights."""
+    """Labels by the nearest of k distinct points of the sample, drawn according to their weights."""
     positive = int(np.sum(points.weight > 0))
     if positive < k:
         raise too_few(k, positive)

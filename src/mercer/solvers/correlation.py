@@ -1,14 +1,14 @@
 r"""The eigenproblem of regularised kernel canonical correlation for two or more views, on the ranges of their matrices.
 
 A function f = Σ aᵢ(k(·, xᵢ) − μ) has the values K̃a on the sample and ‖f‖² = aᵀK̃a. With K̃ = UΛUᵀ on its range and
-a = U(Λ² + εΛ)^{−1/2} t the penalised sum of squares aᵀ(K̃² + εK̃)a is tᵀt and the values are UDt, D² = Λ/(Λ + ε). So the
-problem of two views is the singular value decomposition
+a = U(Λ² + εΛ)^{−1/2} t, the penalised sum of squares aᵀ(K̃² + εK̃)a is tᵀt and the values are UDt, D² = Λ/(Λ + ε). So
+the problem for two views is the singular value decomposition
 
-    max t_xᵀ D_x C D_y t_y over ‖t_x‖ = ‖t_y‖ = 1,   C = U_xᵀU_y,
+    max t_xᵀ D_x C D_y t_y over ‖t_x‖ = ‖t_y‖ = 1,   C = U_xᵀU_y.
 
-in which nothing is inverted that may be singular, and C and the decompositions serve every ε. For m views the sum of
-all products between views is maximised over Σ‖t_v‖² = m, an eigenproblem of the blocks D_i C_ij D_j; its eigenvalue
-over m − 1 is the correlation, and the singular value for m = 2.
+It inverts no singular matrix, and C and the decompositions serve every ε. For m views the sum of all products between
+views is maximised over Σ‖t_v‖² = m, an eigenproblem with the blocks D_i C_ij D_j; the correlation is its eigenvalue
+divided by m − 1, which is the singular value for m = 2.
 
 Bach, Jordan, *Kernel independent component analysis* (2002); Kettenring, *Canonical analysis of several sets of
 variables* (1971).
@@ -33,8 +33,8 @@ from .eigen import DenseEigen, Eigenproblem, FactorEigen
 __all__ = ["Canonical", "Pairing", "Range", "mean_correlations", "p_values", "range_of"]
 
 ROUNDING = 10.0  # units of round-off, relative to the trace of the matrix before centring, that count as zero
-TIE = 1e-10  # correlations that differ by less are equal but for rounding
-SQUARED = 1e-6  # the smallest part of the largest eigenvalue of MMᵀ whose vector still has ten digits
+TIE = 1e-10  # correlations that differ by less are equal up to rounding
+SQUARED = 1e-6  # relative to the largest eigenvalue of MMᵀ: vectors of larger ones have ten accurate digits
 
 
 @dataclass(frozen=True)
@@ -50,18 +50,18 @@ class Range:
         return len(self.values)
 
     def shrinkage(self, epsilon: float) -> np.ndarray:
-        """D, of diagonal √(λ/(λ + ε)), where neither the sum nor the quotient need be floats."""
+        """The diagonal √(λ/(λ + ε)) of D, without overflow of the sum or underflow of the quotient."""
         root = np.sqrt(self.values)
         return root / np.hypot(root, epsilon**0.5)
 
     def coefficients(self, z: np.ndarray) -> np.ndarray:
-        """a = UΛ⁻¹z of the function with the values Uz, for a column each."""
+        """a = UΛ⁻¹z for the function with values Uz, column by column."""
         return self.vectors @ (z / self.values[:, None])
 
     def split(self, train: np.ndarray, test: np.ndarray) -> tuple[Range, np.ndarray]:
-        """The range of the matrix of some samples, centred by them, and the values of its basis at others.
+        """The range of the matrix of the training samples, centred on them, and its basis at the test samples.
 
-        The basis is of the functions that have the values U on the samples.
+        The basis functions have the values U on the training samples.
         """
         Z = self.vectors * np.sqrt(self.values)
         mean = Z[train].mean(axis=0)
@@ -71,15 +71,15 @@ class Range:
         keep = values > ROUNDING * eps(values) * self.values.sum()
         values, vectors = values[keep][::-1], vectors[:, keep][:, ::-1]
         root = np.sqrt(values)
-        W = Z.T @ (vectors / values) if wide else vectors / root  # Z W are orthonormal values, of functions Z ↦ ZW
+        W = Z.T @ (vectors / values) if wide else vectors / root  # functions Z ↦ ZW with orthonormal values
         return Range(vectors if wide else Z @ W, values), new @ W
 
 
 def range_of(gram: Gram) -> Range:
     """The decomposition of a Gram operator: through its factor, O(nr²), or as a dense matrix, O(n³).
 
-    Eigenvalues that are rounding of the matrix before centring are left out. Of an indefinite matrix more than that is
-    negative, which raises ValueError.
+    Eigenvalues at the rounding level of the matrix before centring are dropped. Clearly negative eigenvalues raise
+    ValueError: the matrix is indefinite.
     """
     thin = "factor" in gram.provides
     count = min(gram.n, gram.factor().shape[1]) if thin else gram.n
@@ -91,28 +91,28 @@ def range_of(gram: Gram) -> Range:
     unit = ROUNDING * eps(spectrum.values)
     if values.min() < -1e-3 * np.abs(values).max() and values.min() < -unit * size:
         raise ValueError(
-            f"the matrix of {gram.kernel} has an eigenvalue {values.min():.3g} beside {values.max():.3g}: it is "
-            "indefinite. Use a kernel that is (conditionally) positive definite."
+            f"the matrix of {gram.kernel} has eigenvalues from {values.min():.3g} to {values.max():.3g}: it is "
+            "indefinite. Use a (conditionally) positive definite kernel."
         )
-    keep = values > size * (unit**2 if thin else unit)  # singular values of a factor are known to a unit of their own
+    keep = values > size * (unit**2 if thin else unit)  # a factor's singular values are accurate to one unit
     return Range(vectors[:, keep], values[keep])
 
 
 @dataclass(frozen=True)
 class Canonical:
-    """Correlations in descending order, and for each view the coordinates t, a column per component."""
+    """Correlations in descending order, and the coordinates t for each view, one column per component."""
 
     values: np.ndarray
     coordinates: list[np.ndarray]
 
 
 class Pairing:
-    """Two or more views whose samples are paired in one way: the products C_ij, and the eigenproblem for every D.
+    """Two or more views with paired samples: the products C_ij, and the eigenproblem for every D.
 
     Parameters
     ----------
     bases : sequence of arrays of shape (n, r_v)
-        Values on the sample: U of each view, row i of all views being one sample.
+        The values U of each view on the sample; row i of all views belongs to the same sample.
 
     Examples
     --------
@@ -134,7 +134,7 @@ class Pairing:
 
     @property
     def most(self) -> int:
-        """The number of components that every view has."""
+        """The number of components available in every view."""
         return min(U.shape[1] for U in self.bases)
 
     def permuted(self, rng: np.random.Generator) -> Pairing:
@@ -149,7 +149,7 @@ class Pairing:
         return rest
 
     def solve(self, shrinkage: Sequence[np.ndarray], n_components: int) -> Canonical:
-        """The leading components under the diagonals D of the views."""
+        """The leading components for the diagonals D of the views."""
         M, e = self._matrix(shrinkage)
         if len(self.bases) == 2:
             values, coordinates = _singular(M, n_components)
@@ -159,18 +159,18 @@ class Pairing:
         return Canonical(np.ldexp(values, e) / (len(self.bases) - 1), blocks)
 
     def values(self, shrinkage: Sequence[np.ndarray], n_components: int | None = None) -> np.ndarray:
-        """The leading correlations alone; by default all that every view has."""
+        """Only the leading correlations; by default `most` of them."""
         (M, e), k = self._matrix(shrinkage), n_components or self.most
         if len(self.bases) == 2:
             M = M @ M.T if M.shape[0] <= M.shape[1] else M.T @ M
         values = linalg.eigvalsh(M, check_finite=False)[::-1][:k]
-        # squares lose digits only of values near 0: these are known to √eps
+        # squaring loses accuracy only for values near 0, which are accurate to √eps
         values = np.sqrt(np.clip(values, 0, None)) if len(self.bases) == 2 else values / (len(self.bases) - 1)
         return np.ldexp(values, e)
 
     def _matrix(self, shrinkage: Sequence[np.ndarray]) -> tuple[np.ndarray, int]:
-        """D_x C D_y of two views; of more the symmetric matrix of all blocks, with zeros on its diagonal."""
-        # as M and e of M·2ᵉ, since under a strong penalty neither the products nor their squares are floats
+        """D_x C D_y for two views; for more, the symmetric matrix of all blocks, with zero diagonal blocks."""
+        # returned as M and e with value M·2ᵉ, since with a strong penalty the products and their squares underflow
         e = max(exponent(D) for D in shrinkage)
         scaled = [np.ldexp(D, -e) for D in shrinkage]
         blocks = {(i, j): scaled[i][:, None] * C * scaled[j] for (i, j), C in self.products.items()}
@@ -193,12 +193,12 @@ def _largest(M: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _singular(M: np.ndarray, k: int) -> tuple[np.ndarray, list[np.ndarray]]:
-    """The k leading singular values, and vectors of both sides."""
+    """The k leading singular values, with left and right vectors."""
     few = 4 * k < min(M.shape)
     if few and M.shape[0] > M.shape[1]:
         values, (Q, P) = _singular(M.T, k)
         return values, [P, Q]
-    if few:  # ten times as fast as all of them, but it squares: small values are left to the slower way
+    if few:  # ten times as fast as a full SVD, but it squares; small values need the slower way
         squares, P = _largest(M @ M.T, k)
         if squares[-1] > SQUARED * squares[0]:
             values = np.sqrt(squares)
@@ -210,15 +210,15 @@ def _singular(M: np.ndarray, k: int) -> tuple[np.ndarray, list[np.ndarray]]:
 def p_values(
     pairing: Pairing, shrinkage: Sequence[np.ndarray], found: Canonical, n_permutations: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """For each component: how often what the components before it leave has as large a correlation in random pairings.
+    """p-values of the components: how often random pairings, without the earlier components, correlate as strongly.
 
-    The j-th correlation of permuted data is no null distribution of the j-th of the data, because the components before
-    it take part in the permutation; so they are taken out of each view first. P-values do not fall with j: what is left
-    of a component that is not significant is not either.
+    The j-th correlation of permuted data does not have the null distribution of the j-th correlation, because the
+    earlier components take part in the permutation; they are therefore removed from each view first. P-values are made
+    non-decreasing in j: after a component that is not significant, no later one is.
 
     Winkler, Renaud, Smith, Nichols, *Permutation inference for canonical correlation analysis* (2020).
     """
-    # the first j columns of Q span those of t, so that a pairing in the basis Q serves every j
+    # the first j columns of Q span those of t, so one pairing in the basis Q serves every j
     rotations = [linalg.qr(t)[0] for t in found.coordinates]
     unit = max(map(power_of_two, shrinkage))
     rotated = Pairing([(U * (D / unit)) @ Q for U, D, Q in zip(pairing.bases, shrinkage, rotations, strict=True)])
@@ -233,7 +233,7 @@ def p_values(
 
 
 def mean_correlations(scores: Sequence[np.ndarray]) -> np.ndarray:
-    """The correlation of each column between two views, and its mean over pairs of them; 0 where a view is constant."""
+    """The correlation of each column between views, averaged over pairs of views; 0 if a view is constant."""
     standard = []
     for Z in scores:
         Z = Z - Z.mean(axis=0)

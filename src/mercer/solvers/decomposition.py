@@ -1,9 +1,9 @@
-r"""M = VTVᵀ with orthonormal V and a diagonal or tridiagonal T, after which each α costs no more than O(n²).
+r"""M = VTVᵀ with orthonormal V and a diagonal or tridiagonal T, after which each α costs at most O(n²).
 
-A Householder reduction to a tridiagonal T is all that (M + αI)⁻¹ needs: T + αI = LDLᵀ takes O(n), a product with its
-inverse O(n) a vector, and the diagonal of the inverse one sweep of L over V. The eigenvectors, which cost twice as much
-again, are computed only for those who ask. Matrices with a factor, and those that turn out to be of low numerical rank,
-have a thin V and a diagonal T by the singular value decomposition; so do other array libraries, by eigenvectors.
+A Householder reduction to a tridiagonal T suffices for (M + αI)⁻¹: T + αI = LDLᵀ takes O(n), a product with its
+inverse O(n) per vector, and the diagonal of the inverse one sweep of L over V. The eigenvectors, which cost twice as
+much again, are computed only on demand. Matrices with a factor, and those of low numerical rank, get a thin V and a
+diagonal T from the singular value decomposition; other array libraries get a diagonal T from eigenvectors.
 
 Gu, Bates, Chen, Wahba, *The computation of generalized cross-validation functions through Householder
 tridiagonalization with applications to the fitting of interaction spline models* (1989).
@@ -23,11 +23,11 @@ from .._units import power_of_two
 from ..types import Array
 from ._tridiagonal import quadratic, swept
 
-MANY = 256  # rows, from which on the cost of a factor matters
+MANY = 256  # number of rows above which the cost of a factor matters
 
 
 class Diagonal:
-    """T = Λ, in any array library."""
+    """A diagonal T = Λ, in any array library."""
 
     def __init__(self, values: Array):
         self.values = values
@@ -35,20 +35,20 @@ class Diagonal:
 
     @cached_property
     def extremes(self) -> tuple[float, float]:
-        """The smallest and the largest eigenvalue; zeros where there is none."""
+        """The smallest and the largest eigenvalue; zeros if there are none."""
         values = host(self.values)
         return float(values.min(initial=np.inf if self.rank else 0.0)), float(values.max(initial=0.0))
 
     def holds(self, alpha: float) -> bool:
-        """Whether T + αI can be inverted without eigenvalues."""
+        """Whether T + αI can be inverted in this form."""
         return True
 
     def solve(self, z: Array, alphas: Array) -> Any:
-        """(T + αI)⁻¹z of shape (r, t, A), for strengths of shape (A,), or (t, 1) for one of each column."""
+        """(T + αI)⁻¹z of shape (r, t, A), for alphas of shape (A,), or (t, 1) with one per column."""
         return z[:, :, None] / (self.values[:, None, None] + alphas)
 
     def quadratic(self, V: Array, alphas: Array) -> Any:
-        """vᵀ(T + αI)⁻¹v of the rows of V, of shape (n, A)."""
+        """vᵀ(T + αI)⁻¹v for the rows v of V, of shape (n, A)."""
         return V**2 @ (1 / (self.values[:, None] + alphas))
 
     def lift(self, basis: Any) -> Any:
@@ -61,7 +61,7 @@ class Diagonal:
 
 
 class Tridiagonal:
-    """T by its diagonal and the entries below it, for NumPy; the same operations.
+    """A tridiagonal T, given by its diagonal and subdiagonal, for NumPy; same operations as `Diagonal`.
 
     `rounding` is the size of the rounding errors in T.
     """
@@ -72,7 +72,7 @@ class Tridiagonal:
 
     @cached_property
     def values(self) -> np.ndarray:
-        """The eigenvalues; those that rounding has made negative are zero."""
+        """The eigenvalues; those made negative by rounding are zero."""
         return _cleaned(linalg.eigvalsh_tridiagonal(self.diagonal, self.below, check_finite=False), self.rounding)
 
     @cached_property
@@ -94,9 +94,9 @@ class Tridiagonal:
         return self.extremes[0] + alpha > self.rounding
 
     def _check_width(self, V: np.ndarray) -> None:
-        """Compiled code takes it for granted."""
+        """Check V, since compiled code does not."""
         if V.shape[1] != len(self.diagonal):
-            raise ValueError(f"Tridiagonal: V has {V.shape[1]} columns, but the matrix {len(self.diagonal)}.")
+            raise ValueError(f"Tridiagonal: V has {V.shape[1]} columns, but the matrix has {len(self.diagonal)}.")
 
     def _factors(self, alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         (pttrf,) = linalg.get_lapack_funcs(("pttrf",), (self.diagonal,))
@@ -128,13 +128,13 @@ class Tridiagonal:
 
 
 def of_factor(Z: Array) -> tuple[Diagonal, Any]:
-    """T and V of ZZᵀ, of as many columns as Z (or rows, if these are fewer)."""
+    """T and V of ZZᵀ, with min(rows, columns) of Z as rank."""
     V, s, _ = namespace(Z).linalg.svd(Z, full_matrices=False)
     return Diagonal(s**2), V
 
 
 def of_matrix(M: Array, size: float) -> tuple[Diagonal | Tridiagonal, Any]:
-    """T and V of a positive semi-definite M; `size` is that of the entries from which M was computed."""
+    """T and V of a positive semidefinite M; `size` is the size of the entries from which M was computed."""
     with fitting_memory("Spectral", M.shape[0], M.shape[0], M.dtype):
         return _of_matrix(M, size)
 
@@ -158,14 +158,14 @@ def _tridiagonalised(M: np.ndarray, rounding: float) -> tuple[Tridiagonal, np.nd
     sytrd, orghr = linalg.get_lapack_funcs(("sytrd", "orghr"), (M,))
     work = 32 * len(M)
     packed, diagonal, below, tau, _ = sytrd(np.array(M.T, order="F"), lower=1, lwork=work, overwrite_a=1)
-    V, _ = orghr(packed, tau, lwork=work, overwrite_a=1)  # the reflections are those of a Hessenberg reduction
+    V, _ = orghr(packed, tau, lwork=work, overwrite_a=1)  # same reflections as in a Hessenberg reduction
     return Tridiagonal(diagonal, below, rounding), V
 
 
 def _thin_factor(M: np.ndarray, size: float) -> np.ndarray | None:
-    """Z with M = ZZᵀ up to rounding and fewer columns than rows, or None; of many rows at most half as many columns."""
-    # A quarter of the samples shows at a 64th of the cost whether the matrix may have low rank. A factor is also more
-    # accurate: eigenvalues that are zero by the rank stay zero, instead of rounding errors of the largest one.
+    """Z with M = ZZᵀ up to rounding and fewer columns than rows (at most half, if there are many rows), or None."""
+    # A quarter of the samples shows at 1/64 of the cost whether the matrix may have low rank. A factor is also more
+    # accurate: its zero eigenvalues are exactly zero, instead of rounding errors of the largest one.
     n = len(M)
     if n >= MANY and _pivoted(M[::4, ::4], size)[1] > 0.2 * n:
         return None
@@ -173,16 +173,16 @@ def _thin_factor(M: np.ndarray, size: float) -> np.ndarray | None:
     if rank > (n / 2 if n >= MANY else n - 1):
         return None
     v = np.random.default_rng(0).normal(size=n).astype(M.dtype)
-    unit = power_of_two(M)  # squares of the matrix need not be floats
+    unit = power_of_two(M)  # squares of the matrix may overflow or underflow
     image, size = M @ v / unit, size / unit
-    # an indefinite matrix may have a rest without a diagonal
+    # an indefinite matrix may have a remainder with a zero diagonal
     noise = eps(M) * max(float(np.linalg.norm(image)), size * n)
     close = np.linalg.norm(image - Z @ (Z.T @ v) / unit) <= 1e2 * noise
     return Z if close else None
 
 
 def _pivoted(M: np.ndarray, size: float) -> tuple[np.ndarray, int]:
-    """Cholesky's factor with complete pivoting, up to a diagonal of rounding, and its rank."""
+    """The Cholesky factor with complete pivoting, until the diagonal is at rounding level, and its rank."""
     (pstrf,) = linalg.get_lapack_funcs(("pstrf",), (M,))
     C, pivots, rank, _ = pstrf(np.array(M, order="F"), tol=10 * eps(M) * size, lower=1, overwrite_a=1)
     Z = np.zeros((len(M), rank), dtype=M.dtype)

@@ -2,10 +2,10 @@ r"""The penalised system without its free part.
 
 With weights W = D² and free functions DH = QR, kernel ridge regression is a system on the complement Q₂ of Q,
 
-    (M + αI) x = Q₂ᵀ D b,    M = Q₂ᵀ D K D Q₂,    a = D Q₂ x,
+    (M + αI) x = Q₂ᵀ D b,    M = Q₂ᵀ D K D Q₂,    a = D Q₂ x.
 
-positive definite for positive definite kernels, and for those that are so only on Hᵀa = 0. The resolvent
-G = Q₂(M + αI)⁻¹Q₂ᵀ takes Db to ã with a = Dã, and every closed form is one in G.
+It is positive definite for positive definite kernels, and for those that are so only on Hᵀa = 0. The resolvent
+G = Q₂(M + αI)⁻¹Q₂ᵀ maps Db to ã with a = Dã, and every closed form can be written in G.
 
 Wahba, *Spline Models for Observational Data* (1990); Wackernagel, *Multivariate Geostatistics* (2003): the variance.
 """
@@ -32,7 +32,7 @@ class Complement:
 
     With the polar form Q₁ = OS of the first p rows of Q and Y = Q + [O; 0], the symmetric orthogonal matrix
     F = I − Y(I + S)⁻¹Yᵀ maps Q to [−O; 0], so that its last n − p columns Q₂ span the complement. I + S is
-    as well conditioned as can be, and F is applied in O(np).
+    optimally conditioned, and F is applied in O(np).
     """
 
     def __init__(self, Q: Array):
@@ -53,7 +53,7 @@ class Complement:
         return xp.concat([-(self.Y[: self.p, :] @ top), V - self.Y[self.p :, :] @ top], axis=0)
 
     def restrict(self, M: Array) -> Any:
-        """Q₂ᵀ M Q₂ of a symmetric M."""
+        """Q₂ᵀ M Q₂ for a symmetric M."""
         xp, p = namespace(M), self.p
         N = M @ (self.Y @ self.T)
         L = N - self.Y @ (self.T @ (xp.matrix_transpose(self.Y) @ N)) / 2  # FMF = M − LYᵀ − YLᵀ
@@ -63,9 +63,9 @@ class Complement:
 
 
 class Design(Generic[M]):
-    """A Gram operator with weights W = D² and free functions H, taken to the coordinates that the penalty sees.
+    """A Gram operator with weights W = D² and free functions H, in the penalised coordinates.
 
-    There are n samples, of which `effective` have a positive weight, and p free functions; `scale` is D, and DH = QR.
+    There are n samples, `effective` of them with positive weight, and p free functions; `scale` is D, and DH = QR.
     """
 
     def __init__(self, gram: M, H: Array = None, weight: Array = None):
@@ -90,7 +90,7 @@ class Design(Generic[M]):
         return K if self.H is None else self.complement.restrict(K)
 
     def factor(self) -> Any:
-        """Q₂ᵀDZ, for K = ZZᵀ."""
+        """Q₂ᵀDZ for K = ZZᵀ."""
         return self.coordinates(self.gram.factor())
 
     def coordinates(self, V: Array) -> Any:
@@ -122,7 +122,7 @@ class Design(Generic[M]):
 
 
 class Resolvent:
-    """V ↦ GV of a design for one strength, factorised once: O(n³/3), or O(nr²) through the factor of the Gram.
+    """V ↦ GV of a design for one alpha, factorised once: O(n³/3), or O(nr²) through the factor of the Gram.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class Resolvent:
             self.inverse = Inverse(M + alpha * eye(M.shape[0], M) if alpha else M)
 
     def __call__(self, V: Array) -> Any:
-        if self.inverse is None:  # nothing is left beside the free part
+        if self.inverse is None:  # there is only the free part
             return namespace(V).zeros_like(V)
         design = self.design
         return self.inverse(V) if design.H is None else design.embed(self.inverse(design.complement.coordinates(V)))
@@ -151,7 +151,7 @@ def posterior_variance(
 ) -> Any:
     """The variance of f + hᵀc at new points, for the Gaussian process with covariance K and noise αW⁻¹.
 
-    With a free part, c has a flat prior, and it is the variance of universal kriging,
+    With a free part, c has a flat prior, and the result is the variance of universal kriging,
 
         v(x) = k(x, x) − sᵀk(X, x) − μᵀh(x),   (K + αW⁻¹)s + Hμ = k(X, x),   Hᵀs = h(x).
 

@@ -1,8 +1,8 @@
-r"""Leaving samples out of a fit with a piecewise linear loss, such as a support vector machine's.
+r"""Leave-one-out values for piecewise linear losses, as in support vector machines.
 
-The second derivative of the loss is infinite at the samples that sit on a kink and zero elsewhere. So leaving sample i
-out moves its value by aᵢSᵢ², with Sᵢ² the variance of f(xᵢ) given the values at the samples on kinks: the span of the
-support vectors. This holds until another sample meets or leaves a kink; `active_set` goes on from there.
+The second derivative of the loss is infinite at samples on a kink and zero elsewhere. So leaving sample i out moves its
+value by aᵢSᵢ², with Sᵢ² the variance of f(xᵢ) given the values at the samples on kinks: the span of the support
+vectors. This holds until another sample meets or leaves a kink; `active_set` continues from there.
 
 Chapelle, Vapnik, Bousquet, Mukherjee, *Choosing multiple parameters for support vector machines* (2002), for the span;
 Cauwenberghs, Poggio, *Incremental and decremental support vector machine learning* (2001), for the path on which
@@ -20,14 +20,14 @@ from ..types import Array
 from .fit._base import FitProblem
 from .leave_one_out import FormulaError
 
-SLACK = 1e-2  # of the values: how far these may be on the wrong side of a kink
-VERTEX = 1e-6  # of a bound: how near a coefficient counts as at it
-RIDGE = 1e-12  # of the largest k(x, x): makes equal samples solvable
+SLACK = 1e-2  # relative to the values: how far they may be on the wrong side of a kink
+VERTEX = 1e-6  # relative to a bound: a coefficient this near counts as at it
+RIDGE = 1e-12  # relative to the largest k(x, x): makes systems with equal samples solvable
 Entries = Callable[[np.ndarray, np.ndarray], Any]
 
 
 def at_vertex(problem: FitProblem, a: np.ndarray) -> np.ndarray:
-    """The samples off the kinks of a piecewise linear loss, whose coefficient is one of its slopes times −w/α."""
+    """The samples off the kinks of a piecewise linear loss, whose coefficients are slopes of the loss times −w/α."""
     ends = [
         end for part in problem.loss.box(problem.y, problem.weight / problem.alpha) for end in (part.lower, part.upper)
     ]
@@ -37,9 +37,9 @@ def at_vertex(problem: FitProblem, a: np.ndarray) -> np.ndarray:
 
 
 def refuse_inconsistent(problem: FitProblem, a: np.ndarray, f: np.ndarray) -> None:
-    """Raise unless each coefficient is a slope of its loss at its value, times −w/α, as far as solvers are exact.
+    """Raise unless each coefficient is −w/α times a subgradient of its loss, up to the accuracy of solvers.
 
-    Equal samples of different targets leave the coefficients of a solution open, and a solver may give others.
+    Equal samples with different targets leave the coefficients undetermined, and a solver may return others.
     """
     worst, rest = 0.0, np.asarray(a, dtype=np.float64)
     size = float(np.max(np.abs(f), initial=0.0))
@@ -52,11 +52,11 @@ def refuse_inconsistent(problem: FitProblem, a: np.ndarray, f: np.ndarray) -> No
         size = max(size, float(np.max(np.abs(slack))))
     bound = float(np.max(problem.weight)) / problem.alpha
     if worst > SLACK * size or float(np.max(np.abs(rest))) > SLACK * bound:
-        raise FormulaError("the coefficients are no slopes of the loss, as happens with equal samples")
+        raise FormulaError("the coefficients are not subgradients of the loss, as happens with equal samples")
 
 
 def kink_system(K: np.ndarray, H: np.ndarray, largest: float) -> np.ndarray:
-    """M = [[K, H], [Hᵀ, 0]] for the samples on a kink, with a ridge that makes equal samples solvable.
+    """M = [[K, H], [Hᵀ, 0]] for the samples on a kink, with a ridge that makes it invertible for equal samples.
 
     `largest` is max |k(x, x)| over all samples.
     """
@@ -65,14 +65,14 @@ def kink_system(K: np.ndarray, H: np.ndarray, largest: float) -> np.ndarray:
 
 
 def span(block: Entries, diagonal: Array, a: np.ndarray, free: np.ndarray, H: np.ndarray | None = None) -> np.ndarray:
-    r"""How far leaving each sample out moves the value at it, as long as no other sample meets or leaves a kink.
+    r"""The change of the value at each sample when it is left out, if no other sample meets or leaves a kink.
 
     .. math:: f_i - f_i^{(-i)} = a_i S_i^2, \qquad S_i^2 = 1 / (M^{-1})_{ii} \text{ or } k_{ii} - v_i^\top M^{-1} v_i,
               \qquad M = \begin{pmatrix} K_{FF} & H_F \\ H_F^\top & 0 \end{pmatrix}
 
-    for a sample among the free ones F, on a kink, and for another, with v = (k(x_F, xᵢ), h(xᵢ)); NaN where the free
-    samples that are left do not determine the free functions. `block` gives the part of the kernel matrix in some rows
-    and columns.
+    for a sample among the free ones F, on a kink, and for any other, with v = (k(x_F, xᵢ), h(xᵢ)); NaN where the
+    remaining free samples do not determine the free functions. `block` returns a block of the kernel matrix by rows and
+    columns.
     """
     H, diagonal = np.zeros((len(a), 0)) if H is None else H, np.asarray(diagonal, dtype=np.float64)
     moved, largest = np.zeros(len(a)), float(np.abs(diagonal).max())
@@ -91,7 +91,7 @@ def span(block: Entries, diagonal: Array, a: np.ndarray, free: np.ndarray, H: np
 
 
 class _Kinks:
-    """Variables β between bounds, one for each sample and kink of its loss; the free ones sit on the kink."""
+    """Box-constrained variables β, one for each sample and kink of its loss; free variables are on the kink."""
 
     def __init__(self, problem: FitProblem, a: np.ndarray, f: np.ndarray):
         parts = problem.loss.box(problem.y, problem.weight / problem.alpha)
@@ -100,7 +100,7 @@ class _Kinks:
         moving = np.flatnonzero(upper > lower)
         self.owner = np.tile(np.arange(n), copies)[moving]
         self.kink, self.lower, self.upper = kink[moving], lower[moving], upper[moving]
-        # two kinks have ranges on both sides of 0, so that the coefficient is that of one of them
+        # the ranges of two kinks lie on either side of 0, so that only one of them contributes to the coefficient
         self.beta = np.clip(a[self.owner], self.lower, self.upper)
         near = VERTEX * (self.upper - self.lower)
         self.low, self.high = self.beta <= self.lower + near, self.beta >= self.upper - near
@@ -111,12 +111,12 @@ class _Kinks:
         self.a, self.f = a, f
 
     def system(self, free: np.ndarray) -> np.ndarray:
-        """M of the free variables."""
+        """M for the free variables."""
         rows = self.owner[free]
         return kink_system(self.K[np.ix_(rows, rows)], self.H[rows], self.largest)
 
     def without(self, i: int) -> float:
-        """The value at sample i of the fit without it, as its coefficient goes to zero; NaN where the path is lost."""
+        """The value at sample i as its coefficient is driven to zero; NaN where the path is lost."""
         others = self.owner != i
         owner, kink = self.owner[others], self.kink[others]
         lower, upper, beta = self.lower[others], self.upper[others], self.beta[others].copy()
@@ -126,10 +126,10 @@ class _Kinks:
             if rest <= 0:
                 break
             free = np.flatnonzero(~low & ~high)
-            slack = kink - f[owner]  # of one at its lower end ≤ 0, at its upper end ≥ 0
+            slack = kink - f[owner]  # ≤ 0 at the lower bound, ≥ 0 at the upper bound
             slack = np.where(low, np.minimum(slack, 0.0), np.where(high, np.maximum(slack, 0.0), 0.0))
             if len(free) < p:
-                # the offset moves until there is a variable that can take over what i gives up
+                # the offset moves until another variable can absorb the change in i
                 able = np.flatnonzero(low if self.a[i] > 0 else high)
                 if p > 1 or not len(able):
                     return np.nan
@@ -164,8 +164,8 @@ class _Kinks:
         return float(f[i]) + self._centred(beta, lower, upper, kink - f[owner])
 
     def _centred(self, beta: np.ndarray, lower: np.ndarray, upper: np.ndarray, slack: np.ndarray) -> float:
-        """What moves the offset to the middle of all that are as good, as the solvers do, where no sample is on a kink;
-        NaN where more than an offset is left open.
+        """The shift of the offset to the midpoint of its optimal range, as in the solvers, if no sample is on a kink;
+        NaN where more than an offset is undetermined.
         """
         near = VERTEX * (upper - lower)
         low, high = beta <= lower + near, beta >= upper - near
@@ -177,11 +177,11 @@ class _Kinks:
 
 
 def active_set(problem: FitProblem, a: np.ndarray, f: np.ndarray) -> np.ndarray:
-    """For each sample the value at it of the fit without it, for a piecewise linear loss: exact.
+    """Exact leave-one-out values at each sample, for a piecewise linear loss.
 
-    Its coefficient is taken to zero on a path of straight pieces, along which the samples on a kink keep their value
-    and the others their coefficient, until one meets or leaves a kink. The first piece is that of `span`. NaN where the
-    path is lost: equal samples, or several free functions that too few samples determine.
+    The coefficient of a sample is driven to zero along a piecewise linear path. On each piece, samples on a kink keep
+    their value and the others their coefficient, until one meets or leaves a kink. The first piece is that of `span`.
+    NaN where the path is lost: equal samples, or too few samples to determine several free functions.
     """
     kinks = _Kinks(problem, a, f)
     return np.array([kinks.without(i) for i in range(len(a))])

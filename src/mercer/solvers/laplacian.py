@@ -1,4 +1,4 @@
-"""Spreading over a graph: (I − αS)⁻¹Y for normalised affinities S."""
+"""Label spreading over a graph: (I − αS)⁻¹Y for normalised affinities S."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def spread(
 ) -> LinearSolution:
     """f = (I − αS)⁻¹y for the columns of Y, by conjugate gradients, or by `max_iter` terms of its series.
 
-    Products are all that S has to give. `tol` is the residual, relative to y; `max_iter` are steps of f ← αSf + y from
-    f = y instead, as in the definition.
+    Only products with S are needed. `tol` is the residual relative to y; with `max_iter` there are that many steps
+    f ← αSf + y from f = y instead, as in the definition.
     """
     system = _Spread(operator, alpha)
     if max_iter is None:
-        # the bound for this condition number, twice, as rounding makes the iteration forget directions
+        # twice the bound for this condition number, since rounding costs orthogonality
         steps = int(60 * ((1 + alpha) / (1 - alpha)) ** 0.5) + 20
         # I − αS has eigenvalues in [1 − α, 1 + α] and needs no preconditioner
         return ConjugateGradient(tol=tol, max_iter=steps, rank=0).solve(System(system, Y, 1.0))

@@ -1,18 +1,18 @@
-r"""Leaving samples out of a fit, without fitting again.
+r"""Leave-one-out values of a fit, without refits.
 
 At a solution of Σ wᵢ ℓ(yᵢ, fᵢ) + (α/2)‖f‖² with f = Ka + Hc, let g and V be the first and second derivatives of the
-loss in f. Moving the gradient by δ moves the solution by −Sδ to first order, with
+loss in f. Perturbing the gradient by δ moves the solution by −Sδ to first order, with
 
-    S = Φ (ΦᵀVΦ + αD)⁻¹ Φᵀ,    Φ = [Z, Q],
+    S = Φ (ΦᵀVΦ + αD)⁻¹ Φᵀ,    Φ = [Z, Q].
 
-where ZZᵀ = PKP is the matrix off the span Q of the free functions and D penalises Z alone. (K may be replaced by PKP
-because Hᵀa = 0, which also serves kernels that are only conditionally positive definite.) To leave sample i out is to
-take its gᵢ and Vᵢ away: by the Sherman–Morrison formula one Newton step leads to
+Here ZZᵀ = PKP with P the projection off the span Q of the free functions, and D penalises only Z. (PKP may replace K
+because Hᵀa = 0, which also covers kernels that are only conditionally positive definite.) Leaving sample i out removes
+its gᵢ and Vᵢ. By the Sherman–Morrison formula, one Newton step gives
 
-    fᵢ⁽⁻ⁱ⁾ = fᵢ + (I − SᵢᵢVᵢ)⁻¹ Sᵢᵢ gᵢ,
+    fᵢ⁽⁻ⁱ⁾ = fᵢ + (I − SᵢᵢVᵢ)⁻¹ Sᵢᵢ gᵢ.
 
-and for squares, where the step arrives, this is the leave-one-out lemma with the leverage hᵢᵢ = SᵢᵢVᵢ. For piecewise
-linear losses see `mercer.solvers.kinks`.
+For the squared loss the step is exact, and this is the leave-one-out lemma with the leverage hᵢᵢ = SᵢᵢVᵢ. For
+piecewise linear losses see `mercer.solvers.kinks`.
 
 Craven, Wahba, *Smoothing noisy data with spline functions* (1979), for the lemma; Rad, Maleki, *A scalable estimate of
 the extra-sample prediction error via approximate leave-one-out* (2020), for the step.
@@ -30,29 +30,29 @@ from .fit._base import FitProblem
 from .linear import LinearSolution, System, solve
 from .spectral import DETERMINED, Spectral
 
-ROUNDING = DETERMINED * np.finfo(np.float64).eps  # of the room 1 − hᵢᵢ that a sample leaves to the others
-FLAT = 1e-10  # of the largest curvature: samples below carry no information, and their value is not divided by it
+ROUNDING = DETERMINED * np.finfo(np.float64).eps  # rounding error of 1 − hᵢᵢ
+FLAT = 1e-10  # relative to the largest curvature: samples below carry no information, and are not divided by it
 
 
 def refuse_determined(room: np.ndarray) -> None:
-    """Raise where the room 1 − hᵢᵢ is nothing but rounding."""
+    """Raise if 1 − hᵢᵢ is zero up to rounding for some sample."""
     bad = np.flatnonzero(~(room > ROUNDING))
     if len(bad):
         raise ValueError(
-            f"sample {bad[0]} is fitted whatever its value is (its leverage hᵢᵢ is 1), so that no fit without it "
-            "predicts it; raise alpha, or remove the free function that it alone determines."
+            f"sample {bad[0]} is always fitted exactly (its leverage hᵢᵢ is 1), so that no fit without it can predict "
+            "it; raise alpha, or remove the free function that it alone determines."
         )
 
 
 class FormulaError(ValueError):
-    """A formula does not apply at a solution; fit again without each sample."""
+    """A leave-one-out formula does not apply at a solution; refits are needed."""
 
 
 class Influence:
     """S, the response of the values f to the gradient of the loss, at a solution.
 
-    The loss has a Hessian that does not couple samples. `gradient` and `curvature` are g and V, weights included, and
-    `diagonal` is Sᵢᵢ. O(n³), or O(nr²) for a representation with a factor; k³ times that for k values per sample.
+    The Hessian of the loss must not couple samples. `gradient` and `curvature` are g and V, including weights, and
+    `diagonal` is Sᵢᵢ. Costs O(n³), or O(nr²) for a representation with a factor; k³ times that for k values per sample.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class Influence:
         self.gradient = np.asarray(loss.gradient(y, f, w))
         self.curvature = np.asarray(loss.hessian(y, f, w))
         path = Spectral(problem.gram, problem.H)
-        values = np.maximum(np.asarray(path.values, dtype=np.float64), 0.0)  # rounding may leave less than zero
+        values = np.maximum(np.asarray(path.values, dtype=np.float64), 0.0)  # rounding may make them negative
         parts = [np.asarray(path.vectors, dtype=np.float64) * np.sqrt(values)]
         parts += [] if problem.H is None else [np.asarray(path.design.Q)]
         self._features = np.concatenate(parts, axis=1)
@@ -93,8 +93,8 @@ class Influence:
             L = np.linalg.cholesky(B)
         except np.linalg.LinAlgError:
             raise FormulaError(
-                f"the loss {type(self._loss).__name__} is straight at so many samples that the others do not determine "
-                "the free functions, and has no Newton step"
+                f"the loss {type(self._loss).__name__} has no curvature at so many samples that the others do not "
+                "determine the free functions, so that there is no Newton step"
             ) from None
         self._half = solve_triangular(L, F.T, lower=True)
         self.diagonal = np.sum(self._half**2, axis=0)
@@ -108,7 +108,7 @@ class Influence:
                 B[j, :, m] = F.T @ (V[:, j, m, None] * F)
                 B[m, :, j] = B[j, :, m].T
         B = B.reshape(k * r, k * r) + np.diag(np.tile(self._penalty, k))
-        # values that a loss cannot tell apart (softmax: a constant on all classes) leave directions without curvature
+        # invariances of the loss (softmax: adding a constant to all classes) leave directions without curvature
         values, vectors = np.linalg.eigh(B)
         kept = values > 1e3 * k * r * np.finfo(np.float64).eps * values[-1]
         root = (vectors[:, kept] / np.sqrt(values[kept])).reshape(k, r, -1)
@@ -126,10 +126,10 @@ class Influence:
         return float(np.sum(self.diagonal * self.curvature))
 
     def left_out(self) -> np.ndarray:
-        """For each sample the value at it after one Newton step without it, from the solution with it.
+        """The value at each sample after one Newton step without it, from the full solution.
 
-        NaN where the leverage is 1: where the sample alone determines a free function, or does so to second order,
-        because the loss is straight at the others.
+        NaN where the leverage is 1: the sample alone determines a free function, or does so to second order, because
+        the loss has no curvature at the others.
         """
         S, V, g = self.diagonal, self.curvature, self.gradient
         if self.f.ndim == 1:
@@ -144,8 +144,9 @@ class Influence:
     def bias(self) -> float:
         r"""The bias of the log-likelihood at its penalised maximum, :math:`\mathrm{tr}(J^{-1} I)` of the GIC.
 
-        J is the Hessian of the objective and I = Σ ψᵢ gᵢφᵢᵀ with the estimating functions ψᵢ = gᵢφᵢ + αDθ/n, n counting
-        the samples of positive weight. Since Σψ = 0, the trace is :math:`\sum_i g_i^\top S_{ii} g_i - g^\top S g / n`.
+        J is the Hessian of the objective and I = Σ ψᵢ gᵢφᵢᵀ with the estimating functions ψᵢ = gᵢφᵢ + αDθ/n, where n is
+        the number of samples of positive weight. Since Σψ = 0, the trace is
+        :math:`\sum_i g_i^\top S_{ii} g_i - g^\top S g / n`.
         """
         g = self.gradient
         own = g**2 * self.diagonal if g.ndim == 1 else np.einsum("ij,ijk,ik->i", g, self.diagonal, g)
@@ -153,8 +154,8 @@ class Influence:
 
 
 def random_traces(problem: FitProblem, f: np.ndarray, probes: int, rng: np.random.Generator) -> tuple[float, float]:
-    """Estimates of tr S and tr SV, over the samples of positive weight, by random signs ε, for which E εᵀSε = tr S: one
-    solve of the linear primitive each.
+    """Estimates of tr S and tr SV over the samples of positive weight, by random signs ε with E εᵀSε = tr S: one linear
+    solve each.
 
     Hutchinson, *A stochastic estimator of the trace of the influence matrix for Laplacian smoothing splines* (1990).
     """
@@ -167,14 +168,14 @@ def random_traces(problem: FitProblem, f: np.ndarray, probes: int, rng: np.rando
 
 
 def at_new_points(smoother: LinearSolution, cross: Any, h: Any, values: Array, residuals: Any) -> Any:
-    r"""The fits of ridge regression without each of the samples, at new points, of shape (m, n).
+    r"""Predictions of ridge regression at new points, leaving out each sample in turn, of shape (m, n).
 
     .. math:: f^{(-i)}(x) = f(x) - s_i(x)\, r_i^{(-i)}, \qquad f(x) = \sum_i s_i(x)\, y_i
 
-    by the leave-one-out lemma: the fit without sample i is the fit to all in which yᵢ is replaced by fᵢ⁽⁻ⁱ⁾.
+    by the leave-one-out lemma: the fit without sample i is the fit to all with yᵢ replaced by fᵢ⁽⁻ⁱ⁾.
 
-    The smoother solves (K + αW⁻¹)a + Hc = b, Hᵀa = 0 with the identity for b: column i is the answer to yᵢ alone. At
-    new points `cross` is k(x, xⱼ), h the free functions, and `values` f(x); the residuals are those of leave-one-out.
+    The smoother solves (K + αW⁻¹)a + Hc = b, Hᵀa = 0 with b the identity: column i is the response to yᵢ. At new points
+    `cross` is k(x, xⱼ), h the free functions, and `values` f(x); the residuals are the leave-one-out residuals.
     """
     weights = cross @ smoother.coefficients
     weights = weights if smoother.free is None else weights + h @ smoother.free

@@ -1,7 +1,7 @@
 r"""The marginal likelihood of the Gaussian process behind kernel ridge regression, its gradient and its maximum.
 
 Rasmussen, Williams, *Gaussian Processes for Machine Learning* (2006); Patterson, Thompson, *Recovery of inter-block
-information when block sizes are unequal* (1971): the likelihood that the free part leaves.
+information when block sizes are unequal* (1971), for the restricted likelihood.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .hyper import Descent, Objective, Parameters, RidgeCriterion, descend
 def log_marginal_likelihood(
     kernel: Kernel, X: Checked, b: Array, alpha: float, H: Array = None, weight: Array = None
 ) -> tuple[float, dict[str, Any]]:
-    r"""log p(b), summed over the targets, and its derivatives in "alpha" and in every parameter of the kernel.
+    r"""log p(b), summed over the targets, and its derivatives in "alpha" and all kernel parameters.
 
     .. math:: \log p = -\tfrac12 \big(b^\top P b + \log|\Sigma| + \log|H^\top\Sigma^{-1}H| + (n - p)\log 2\pi\big),
               \qquad \Sigma = K_\theta + \alpha W^{-1}, \qquad
@@ -28,7 +28,7 @@ def log_marginal_likelihood(
               - \tfrac12\, \mathrm{tr}\Big(P\, \frac{\partial K}{\partial \theta}\Big)
 
     with :math:`P = \Sigma^{-1} - \Sigma^{-1}H(H^\top\Sigma^{-1}H)^{-1}H^\top\Sigma^{-1}` and a = Pb. With free
-    functions it is the restricted likelihood, in which they have a flat prior. The kernel must provide gradient_theta.
+    functions it is the restricted likelihood, which gives them a flat prior. The kernel must provide gradient_theta.
 
     Examples
     --------
@@ -45,10 +45,10 @@ def log_marginal_likelihood(
 def maximise_likelihood(
     kernel: Kernel, X: Checked, b: Array, alpha: float, H: Array = None, weight: Array = None
 ) -> tuple[Kernel, float, float, Status]:
-    """The kernel and the strength with the largest likelihood, its value, and why the search ended.
+    """The kernel and alpha of maximum likelihood, its value, and why the search ended.
 
-    L-BFGS-B from the given ones, in the logarithms of alpha and of every parameter that is positive there (of an array,
-    entry by entry), each within a factor of 10⁵ of its start. A local maximum.
+    L-BFGS-B from the given start, in the logarithms of alpha and of every parameter that is positive there (entry by
+    entry for arrays), each within a factor of 10⁵ of its start. It finds a local maximum.
 
     Examples
     --------

@@ -1,10 +1,10 @@
-"""Many functions at once, which vary together by a matrix B over the tasks: B_st k(x, y).
+"""Several related functions, coupled by a matrix B over the tasks: B_st k(x, y).
 
-Where every task has a target at every sample, B = VMVᵀ rotates the targets into problems of one function each,
-(K + (α/μⱼ)I) cⱼ = Yvⱼ: one decomposition of K serves them all, and all α (`mercer.solvers.spectral`). Where targets are
-missing, or each sample belongs to one task, `TaskGram` is the matrix of the entries that there are.
+If every task has a target at every sample, B = VMVᵀ rotates the targets into separate single-task problems,
+(K + (α/μⱼ)I) cⱼ = Yvⱼ: one decomposition of K serves them all, and all α (`mercer.solvers.spectral`). If targets are
+missing, or each sample belongs to one task, `TaskGram` is the matrix of the observed entries.
 
-B = WWᵀ + diag(v) is learned by the marginal likelihood, with as many columns of W as that is worth.
+B = WWᵀ + diag(v) is learned by maximum marginal likelihood, with the rank of W chosen by BIC.
 Bonilla, Chai, Williams, *Multi-task Gaussian process prediction* (2008); Álvarez, Rosasco, Lawrence, *Kernels for
 vector-valued functions: a review* (2012).
 """
@@ -27,15 +27,15 @@ from .linear.cholesky import factorize
 from .solution import Solution
 from .spectral import Spectral
 
-LEAST = 1e-6  # the smallest part of its own that a task has while B is learned, of the scale of B
-LARGEST = 1e2  # the largest loading, of the root of the scale
-NOISE = 0.1  # where the search for alpha starts, of the scale
-SLOPE = 1e-6  # of the log-likelihood per target, to which searches go
-STARTS = ((0.7, 0.5), (0.1, 1.0))  # loading and own part: half shared, nearly separate
+LEAST = 1e-6  # lower bound of v while B is learned, relative to the scale of B
+LARGEST = 1e2  # upper bound of loadings, relative to the root of the scale
+NOISE = 0.1  # start of the search for alpha, relative to the scale
+SLOPE = 1e-6  # tolerance for the gradient of the log-likelihood per target
+STARTS = ((0.7, 0.5), (0.1, 1.0))  # starting values of loadings and v: half shared, nearly separate
 
 
 class TaskGram(Operator):
-    """The matrix k(xᵢ, xⱼ) B_st of entries (i, s) and (j, t), on the Gram operator of the samples in any form."""
+    """The matrix k(xᵢ, xⱼ) B_st for entries (i, s) and (j, t), with any Gram operator of the samples."""
 
     def __init__(self, base: Gram, rows: np.ndarray, tasks: np.ndarray, matrix: np.ndarray):
         self.base, self.rows, self.tasks, self.matrix = base, rows, tasks, matrix
@@ -49,7 +49,7 @@ class TaskGram(Operator):
         return len(self.rows)
 
     def spread(self, V: np.ndarray) -> np.ndarray:
-        """Coefficients on the entries as coefficients on samples × tasks, of shape (n, T)."""
+        """Coefficients of the entries as an (n, T) array over samples and tasks."""
         out = np.zeros((self.base.n, len(self.matrix)), dtype=V.dtype)
         out[self.rows, self.tasks] = V
         return out
@@ -78,7 +78,7 @@ class TaskGram(Operator):
         return self._held if "dense" in self.provides else self.block(slice(None), slice(None))
 
     def _products(self, Z: np.ndarray) -> np.ndarray:
-        """Products of the features of the samples and those of the tasks."""
+        """Products of sample features and task features."""
         values, vectors = np.linalg.eigh(self.matrix)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         return (Z[self.rows][:, :, None] * root[self.tasks][:, None, :]).reshape(self.n, -1)
@@ -98,12 +98,12 @@ class Evidence(Protocol):
     scale: float
 
     def __call__(self, matrix: np.ndarray, alpha: float) -> tuple[float, np.ndarray, float]:
-        """log p, and its derivatives in B (as if its entries were free) and in α."""
+        """log p, and its derivatives in B (treating its entries as independent) and in α."""
         ...
 
 
 class Complete:
-    """Of targets Y of shape (n, T), all observed: O(nT² + T³) after one decomposition of K, without a free part."""
+    """Evidence of fully observed targets Y of shape (n, T): O(nT² + T³) after a decomposition of K; no free part."""
 
     def __init__(self, path: Spectral, Y: np.ndarray):
         target = np.asarray(path.design.scaled(Y))
@@ -127,10 +127,9 @@ class Complete:
 
 
 class Scattered:
-    """Of targets at some entries (i, t): O(N³) for each B.
+    """Evidence of targets observed at some entries (i, t): O(N³) for each B.
 
-    Several columns of y are as many draws with the same B. The noise has the variances α/w; entries of weight 0 take no
-    part.
+    Columns of y are independent draws with the same B. The noise has variances α/w; entries of weight 0 are ignored.
     """
 
     def __init__(self, K: np.ndarray, tasks: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None):
@@ -154,16 +153,16 @@ class Scattered:
 
 @dataclass(frozen=True)
 class Coregionalisation(Solution):
-    """The matrix that was learned, and how the search for it went."""
+    """The learned matrix, and the course of the search."""
 
     measure = ("gradient norm", "slope")
-    loadings: np.ndarray  # W, of shape (T, rank); without columns if the tasks are better taken apart
+    loadings: np.ndarray  # W, of shape (T, rank); without columns if separate tasks are better
     own: np.ndarray  # v, of shape (T,)
     alpha: float
     log_likelihood: float
-    criterion: list[float]  # −2 log p + p log N for the ranks 0, 1, … that were tried
-    slope: float  # the largest derivative that is left, of the log-likelihood per target
-    history: list[float]  # minus the log-likelihood after each step, never rising
+    criterion: list[float]  # −2 log p + p log N for the ranks 0, 1, … tried
+    slope: float  # the largest remaining derivative of the log-likelihood per target
+    history: list[float]  # negative log-likelihood after each step, non-increasing
 
     @property
     def matrix(self) -> np.ndarray:
@@ -171,7 +170,7 @@ class Coregionalisation(Solution):
         return self.loadings @ self.loadings.T + np.diag(self.own)
 
     def in_unit(self, unit: float, targets: int) -> Coregionalisation:
-        """The same of as many targets times a power of two."""
+        """Rescale to targets multiplied by a power of two; `targets` is their number."""
         shift = targets * float(np.log(unit))
         return replace(
             self,
@@ -187,13 +186,13 @@ class Coregionalisation(Solution):
 def learn(
     evidence: Evidence, n_tasks: int, rank: int, alpha: float | None = None, context: Context | None = None
 ) -> Coregionalisation:
-    r"""The matrix B = WWᵀ + diag(v) of the largest marginal likelihood; and α, unless it is given.
+    r"""The matrix B = WWᵀ + diag(v) of maximum marginal likelihood, and α, unless it is given.
 
-    W has columns, at most `rank`, as long as they earn their parameters by Schwarz's criterion, so that unrelated tasks
-    stay apart: one function is common to all tasks, with a loading for each, or several are.
+    The number of columns of W, at most `rank`, is selected by the Bayesian information criterion (BIC), so that
+    unrelated tasks stay independent: each column is a function shared by all tasks, with a loading for each.
 
-    L-BFGS-B in W, log v and log α, from a start in which the tasks are half shared and from one in which they are
-    nearly separate. The better end is returned: a stationary point to within `slope`, not always the highest.
+    L-BFGS-B in W, log v and log α, from one start with half-shared and one with nearly separate tasks. The better
+    result is returned: a stationary point to within `slope`, not always the global maximum.
 
     References
     ----------
@@ -226,7 +225,7 @@ def learn(
 
 
 class _Search:
-    """For one rank: W in units of the root of the scale of B, log v in units of the scale, log α from its start."""
+    """The search for one rank: W and log v in units of the scale of B (its root for W), log α relative to its start."""
 
     def __init__(self, evidence: Evidence, n_tasks: int, rank: int, alpha: float | None, stop: Context):
         self.evidence, self.shape, self.given, self.stop = evidence, (n_tasks, rank), alpha, stop
@@ -247,7 +246,7 @@ class _Search:
 
     def run(self, loading: float, own: float) -> _Search:
         T, r = self.shape
-        # columns of a cosine transform: different directions, the first of which is common to all tasks
+        # columns of a cosine transform: distinct directions, the first shared by all tasks
         W = loading * np.cos(np.pi * np.outer(np.arange(T) + 0.5, np.arange(r)) / T)
         noise = [np.zeros(1)] if self.given is None else []
         start = np.concatenate([W.ravel(), np.full(T, np.log(own)), *noise])
@@ -271,7 +270,7 @@ class _Search:
     @property
     def schwarz(self) -> float:
         T, r = self.shape
-        # what W adds to B beside its diagonal: as much as rotations of it leave, and no more than the pairs of tasks
+        # parameters of W in the off-diagonal of B: those not lost to rotations, at most the number of task pairs
         parameters = min(T * r - r * (r - 1) // 2, T * (T - 1) // 2)
         return 2 * self.lowest + parameters * float(np.log(self.evidence.size))
 

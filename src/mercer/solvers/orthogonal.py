@@ -1,8 +1,8 @@
-r"""Minimisation over matrices with orthonormal columns, and the derivative of low-rank kernel matrices of projections.
+r"""Minimisation over matrices with orthonormal columns, and derivatives of low-rank kernel matrices of projections.
 
-The tangent space at B (BᵀB = I) holds the D with BᵀD antisymmetric; G − B sym(BᵀG) is the projection of G onto it,
-and the polar factor of B + D goes back to the set. On it runs a limited-memory quasi-Newton method whose pairs are
-carried along by projection. Every step lowers the objective.
+The tangent space at B (BᵀB = I) consists of the D with BᵀD antisymmetric; G − B sym(BᵀG) is the projection of G onto
+it, and the polar factor of B + D maps back to the manifold. The method is limited-memory quasi-Newton, with pairs
+transported by projection. Every step lowers the objective.
 
 Absil, Mahony, Sepulchre, *Optimization Algorithms on Matrix Manifolds* (2008); Nocedal, Wright, *Numerical
 Optimization* (2006) for the two-loop recursion.
@@ -28,18 +28,18 @@ from .solution import Solution
 __all__ = ["Frame", "ProjectedFactor", "minimise", "random_frame", "require_pd", "require_smooth"]
 
 MEMORY = 10  # pairs of the quasi-Newton method
-ARMIJO = 1e-4  # the part of the decrease that the slope promises, which a step must bring
+ARMIJO = 1e-4  # fraction of the decrease predicted by the slope that a step must achieve
 HALVINGS = 25
-SPREAD = 128  # points of a line among which pivots are sought first
-ROUNDING = 1e-13  # of the objective, relative to it
-SLACK = 10.0  # by how much pivots of points nearby may be worse than those chosen anew
+SPREAD = 128  # number of points on a line among which pivots are searched first
+ROUNDING = 1e-13  # relative rounding error of the objective
+SLACK = 10.0  # factor by which pivots kept from nearby points may be worse than new ones
 
 
 @dataclass(frozen=True)
 class Frame(Solution):
-    """What `minimise` found: B, the objective there and after each step, and why it ended.
+    """Result of `minimise`: B, the objective there and after each step, and why it ended.
 
-    It converged if the slope is small; no step lowers the objective although it is not at a kink, or a jump.
+    It converged if the slope is small. If it is not, and yet no step lowers the objective, B is at a kink or jump.
     """
 
     measure = ("gradient norm", "slope")
@@ -57,23 +57,23 @@ def minimise(
     max_iter: int = 200,
     progress: float = 0.0,
 ) -> Frame:
-    """The minimum of a function of matrices with orthonormal columns, near a first one.
+    """A local minimum of a function of matrices with orthonormal columns.
 
     Parameters
     ----------
     objective : callable
-        B of shape (p, d) → its value and the matrix of its partial derivatives.
+        Maps B of shape (p, d) to its value and the matrix of partial derivatives.
     start : array of shape (p, d), with orthonormal columns
     tol : float >= 0
-        End where the norm of the tangent gradient is at most so large.
+        Stop when the norm of the tangent gradient is at most this.
     max_iter : int >= 1
-        Steps at most.
+        Maximum number of steps.
     progress : float >= 0
-        End, without descent, where ten steps lowered the objective by less than this part of it.
+        Stop, with status "no descent", when ten steps lower the objective by less than this fraction of it.
 
     Notes
     -----
-    A step costs one evaluation as a rule, and O(pd(d + 40)) besides.
+    A step usually costs one evaluation, plus O(pd(d + 40)).
 
     Examples
     --------
@@ -103,11 +103,11 @@ def minimise(
         if np.sum(step * slope) >= -1e-10 * size * float(np.linalg.norm(step)):
             pairs.clear()
             step = -slope
-        if not pairs:  # a turn by a tenth of a radian is neither lost in rounding nor out of the neighbourhood
+        if not pairs:  # a rotation by 0.1 radian is neither lost in rounding nor too far
             step = step * min(1.0, 0.1 / size)
         promise = float(np.sum(step * slope))
         if pairs and -promise <= ROUNDING * abs(history[-1]):
-            status = Status.CONVERGED  # what a step would gain is rounding
+            status = Status.CONVERGED  # a step would gain no more than rounding
             break
         found = _search(objective, B, history[-1], step, promise)
         if found is None and pairs:
@@ -161,7 +161,7 @@ def _search(
     step: np.ndarray,
     slope: float,
 ) -> tuple[np.ndarray, float, float, np.ndarray] | None:
-    """The first of ever shorter steps that lowers the objective enough, each at the minimum of a parabola."""
+    """Backtracking line search with parabolic interpolation, until the objective decreases enough."""
     t = 1.0
     for _ in range(HALVINGS):
         new = _polar(B + t * step)
@@ -174,20 +174,20 @@ def _search(
 
 
 def require_pd(owner: object, name: str, kernel: Kernel, dimension: int | None) -> None:
-    """Raise for a kernel that is known not to be positive definite: its matrix has no factor."""
+    """Raise if the kernel is known not to be positive definite: its matrix has no factor."""
     claim = kernel.definiteness_in(dimension)
     if not claim.is_pd and claim.kind != "UNKNOWN":
         raise ValueError(
-            f"{where(owner)}: {name} = {kernel} is {claim}; give one that is positive definite.{remedies(claim)}"
+            f"{where(owner)}: {name} = {kernel} is {claim}; use one that is positive definite.{remedies(claim)}"
         )
 
 
 def require_smooth(owner: object, kernel: Kernel, Y: np.ndarray) -> None:
-    """Raise for a kernel without derivatives, or without a factor on the samples, whose directions it tells."""
+    """Raise if the kernel has no derivatives, which give the directions, or no factor on the samples."""
     if "gradient_x" not in kernel.provides:
         raise ValueError(
-            f"{where(owner)}: kernel = {kernel} has no derivatives, by which the directions are found; use a smooth "
-            "one, such as 'gaussian'."
+            f"{where(owner)}: kernel = {kernel} has no derivatives, which the search for directions needs; use a "
+            "smooth one, such as 'gaussian'."
         )
     require_pd(owner, "kernel", kernel, Y.shape[1])
     if not np.any(kernel.evaluate_diag(Y)):
@@ -195,10 +195,10 @@ def require_smooth(owner: object, kernel: Kernel, Y: np.ndarray) -> None:
 
 
 class ProjectedFactor:
-    r"""The centred incomplete Cholesky factor Z of a kernel matrix, and how what depends on it moves with the points.
+    r"""The centred incomplete Cholesky factor Z of a kernel matrix, with derivatives with respect to the points.
 
-    With the pivots' rows C of Y, :math:`\hat K = k(Y, C) k(C, C)^{-1} k(C, Y) = GG^\top` and Z is G less its column
-    means. The derivative takes the pivots as given, and is exact for the approximation.
+    With the pivot rows C of Y, :math:`\hat K = k(Y, C) k(C, C)^{-1} k(C, Y) = GG^\top`, and Z is G minus its column
+    means. The derivative treats the pivots as fixed, and is exact for the approximation.
 
     Parameters
     ----------
@@ -206,10 +206,10 @@ class ProjectedFactor:
         Positive definite on vectors, with `gradient_x`.
     Y : array of shape (n, d)
     tol : float >= 0
-        As of `IncompleteCholesky`: the largest residual of a diagonal entry, relative to the largest entry.
+        As in `IncompleteCholesky`: the largest residual of a diagonal entry, relative to the largest entry.
     pivots : array of indices, optional
-        Those of points nearby. They are kept while they leave residuals up to ten times `tol` and are well apart, so
-        that along a search the approximation moves smoothly, and at the cost of one block of the matrix.
+        Pivots for nearby points. They are kept while the residuals are at most ten times `tol` and they are well apart,
+        so that the approximation changes smoothly along a search, at the cost of one block of the matrix.
 
     Attributes
     ----------
@@ -230,7 +230,7 @@ class ProjectedFactor:
         self.Z = G - G.mean(axis=0)
 
     def _spread(self, tol: float) -> np.ndarray:
-        """Pivots among points on the line that are spread evenly over it: as good as among all, and far cheaper."""
+        """Pivots among points spread evenly over the line: as good as among all points, and far cheaper."""
         y = self.Y[:, 0]
         order = np.argsort(y)
         places = np.searchsorted(y[order], np.linspace(y[order[0]], y[order[-1]], SPREAD))
@@ -240,7 +240,7 @@ class ProjectedFactor:
         return np.asarray(some[pivots[:rank] - 1])
 
     def _on(self, pivots: np.ndarray, tol: float) -> np.ndarray | None:
-        """G on given pivots, or None where they no longer serve."""
+        """G for given pivots, or None if they are no longer good enough."""
         columns, diagonal = self.kernel.evaluate(self.Y, self.Y[pivots]), self.kernel.evaluate_diag(self.Y)
         L, failed = linalg.lapack.dpotrf(columns[pivots], lower=True)
         if failed or np.min(np.diag(L)) ** 2 <= tol / SLACK * diagonal.max():
@@ -249,10 +249,10 @@ class ProjectedFactor:
         return G if np.max(diagonal - np.sum(G * G, axis=1)) <= SLACK * tol * diagonal.max() else None
 
     def gradient(self, dZ: np.ndarray) -> np.ndarray:
-        r"""∂F/∂Y, of shape (n, d), from ∂F/∂Z of a function F that depends on Z through ZZᵀ alone.
+        r"""∂F/∂Y, of shape (n, d), from ∂F/∂Z for a function F that depends on Z only through ZZᵀ.
 
         With S = ∂F/∂K̂, A = k(Y, C) and M = k(C, C): dF = 2⟨SAM⁻¹, dA⟩ − ⟨M⁻¹AᵀSAM⁻¹, dM⟩, where AM⁻¹ = GL⁻¹ for the
-        pivots' rows L of G, and 2SZ = ∂F/∂Z.
+        pivot rows L of G, and 2SZ = ∂F/∂Z.
         """
         C, slope = self.Y[self.pivots], self.kernel.gradient_x
         L = np.tril(self.G[self.pivots])

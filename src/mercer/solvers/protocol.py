@@ -1,8 +1,8 @@
-"""The one protocol of all solvers: a problem goes in, a solution comes out.
+"""The common protocol of all solvers: a problem goes in, a solution comes out.
 
-A solver `suits` a problem or refuses it; by default it suits where the operator provides what the solver `requires`.
-"auto" takes the first row that holds of a table. So a new solver is a class, and a row where it is the better choice.
-The context of the computation is `mercer.context.current()`; an iterative solver asks it every round.
+A solver `suits` a problem or rejects it; by default it suits if the operator provides what the solver `requires`.
+"auto" takes the first row of a table whose condition holds. So a new solver is a class, and a row where it is the
+better choice. The context of the computation is `mercer.context.current()`; iterative solvers check it every round.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Problem(Protocol):
         """The operator, whose `provides` decides which solvers can be used."""
 
 
-BOUNDS: dict[str, dict[str, Any]] = {  # of the parameters of solvers
+BOUNDS: dict[str, dict[str, Any]] = {  # valid ranges of solver parameters
     "tol": {"above": 0},
     "max_iter": {"at_least": 1, "integer": True},
     "oversample": {"at_least": 0, "integer": True},
@@ -45,7 +45,7 @@ class Solver(BaseEstimator, Generic[P, S]):
     Attributes
     ----------
     name : str
-        Its name in parameters such as ``solver="cg"``.
+        Name in parameters such as ``solver="cg"``.
     requires : frozenset of str
         What the operator must provide: "dense", "factor".
     """
@@ -54,7 +54,7 @@ class Solver(BaseEstimator, Generic[P, S]):
     requires: ClassVar[frozenset[str]] = frozenset()
 
     def validate(self) -> None:
-        """Raise one clear sentence for a parameter out of range; one that is None by default may be None."""
+        """Raise for a parameter out of range; None is valid if it is the default."""
         for name, default in defaults(type(self)).items():
             value = getattr(self, name)
             if isinstance(default, bool):
@@ -64,11 +64,11 @@ class Solver(BaseEstimator, Generic[P, S]):
                 check_number(self, name, value, **BOUNDS[name], besides=besides)
 
     def suits(self, problem: P) -> bool:
-        """Whether it can solve the problem."""
+        """Whether the solver can solve the problem."""
         return self.requires <= problem.operator.provides
 
     def refusal(self, problem: P) -> Exception:
-        """The error for a problem that it does not suit."""
+        """The error for an unsuitable problem."""
         provided = problem.operator.provides
         return TypeError(
             f"{where(self)} needs a Gram operator that provides {', '.join(sorted(self.requires - provided))}; "
@@ -77,7 +77,7 @@ class Solver(BaseEstimator, Generic[P, S]):
         )
 
     def solve(self, problem: P, start: S | None = None) -> S:
-        """The solution. Methods that can start anywhere start from a nearby solution, if it is given."""
+        """The solution. Methods that allow a warm start begin at `start`, if given."""
         self.validate()
         if not self.suits(problem):
             raise self.refusal(problem)
@@ -90,7 +90,7 @@ class Solver(BaseEstimator, Generic[P, S]):
 
 
 class Choice(NamedTuple):
-    """A row of a table: a condition on the problem, and the solver to take where it holds."""
+    """A row of a table: a condition on the problem, and the solver to use if it holds."""
 
     when: Callable[[Any], bool]
     solver: type[Solver[Any, Any]]
@@ -99,7 +99,7 @@ class Choice(NamedTuple):
 def choose(
     given: Any, problem: Any, table: Sequence[Choice], base: type, more: Sequence[type[Solver[Any, Any]]] = ()
 ) -> Any:
-    """A solver object, the name of one, or "auto" → the solver.
+    """Resolve a solver object, a name, or "auto" to a solver.
 
     Parameters
     ----------
@@ -107,13 +107,13 @@ def choose(
     problem : Problem
     table : sequence of Choice
     base : type
-        Of the solvers that may be given as objects.
+        Base class of valid solver objects.
     more : sequence of types
-        Solvers that "auto" never takes, but that have a name.
+        Further solvers that have a name but are never chosen by "auto".
 
     Returns
     -------
-    Solver, or None where no row of the table holds
+    Solver, or None if no row of the table holds
     """
     if isinstance(given, base):
         return given
@@ -124,5 +124,5 @@ def choose(
     if isinstance(given, str) and given in names:
         return names[given]()
     raise ValueError(
-        f"solver = {given!r} is unknown; give a {base.__name__} or one of 'auto', {', '.join(map(repr, names))}."
+        f"solver = {given!r} is unknown; pass a {base.__name__} or one of 'auto', {', '.join(map(repr, names))}."
     )

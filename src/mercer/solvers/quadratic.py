@@ -2,12 +2,12 @@ r"""Convex quadratic programs by a primal-dual interior-point method.
 
 .. math:: \min_x\; c^\top x + \tfrac12 x^\top H x \qquad\text{with}\quad l \le x \le u, \quad b \le Ax \le b + r
 
-Rows of A with r > 0 get a variable s = Ax of their own, so that only bounds and equalities are left. Each step solves
-the Newton equations of the optimality conditions twice with one factorisation: towards the solution, which tells how
-far to centre, and then centred.
+Rows of A with r > 0 get an extra variable s = Ax, so that only bounds and equalities remain. Each step solves the
+Newton equations of the optimality conditions twice with one factorisation: a predictor, which determines the centring,
+and the centred corrector.
 
 Mehrotra, *On the implementation of a primal-dual interior point method* (1992). Vanderbei, *LOQO: an interior point
-code for quadratic programming* (1999), whose form of the problem kernlab's ``ipop`` has.
+code for quadratic programming* (1999), whose problem form is also that of kernlab's ``ipop``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["QuadraticSolution", "quadratic_program"]
 
 WHO = "quadratic_program"
 DIMENSIONS = {1: "one dimension", 2: "two dimensions, rows and columns"}
-SHORT = 0.995  # of the way to the nearest bound
+SHORT = 0.995  # fraction of the way to the nearest bound
 TINY = float(np.finfo(np.float64).smallest_normal)
 
 
@@ -39,10 +39,10 @@ class QuadraticSolution(Solution):
     ----------
     x : array of shape (n,)
     multipliers : array of shape (m,)
-        Of the rows of A: Hx + c + Aᵀy lies along the bounds that x is at.
+        Multipliers y of the rows of A: Hx + c + Aᵀy is nonzero only where x is at a bound.
     objective : float
     gap : float
-        The duality gap; up to `infeasibility`, the objective exceeds its minimum by no more.
+        The duality gap, which bounds the excess of the objective, up to `infeasibility`.
     infeasibility : float
         The largest violation of a constraint, in units of the data.
     """
@@ -76,20 +76,20 @@ def quadratic_program(
         Symmetric, positive semidefinite.
     A : array of shape (m, n), optional
     b : array of shape (m,) or float
-        With A.
+        Required with A.
     lower, upper : arrays of shape (n,) or floats
-        Infinite where there is no bound.
+        Infinite for no bound.
     r : array of shape (m,) or float, >= 0
-        0 makes the rows equalities; infinite leaves Ax without an upper bound.
+        0 makes the rows equalities; infinity leaves Ax without an upper bound.
     tol : float > 0
-        Of the gap, relative to the objective and to the numbers in it, and of the constraints, relative to the data.
+        For the gap, relative to the objective and its terms, and for the constraints, relative to the data.
     max_iter : int, optional
-        Steps at most; 100 unless told.
+        Maximum number of steps; None means 100.
 
     Notes
     -----
-    O((n + m)³) a step, and some twenty steps. A program without a feasible point, or without a minimum, does not
-    converge: `status` says so, and `infeasibility` which of the two it is.
+    O((n + m)³) per step, and some twenty steps. A program without a feasible point or without a minimum does not
+    converge: `status` reports this, and `infeasibility` shows which of the two it is.
 
     Examples
     --------
@@ -104,11 +104,11 @@ def quadratic_program(
     c, H = _array("c", c, 1), _array("H", H, 2)
     n = len(c)
     if H.shape != (n, n):
-        raise ValueError(f"{WHO}: H has shape {H.shape}, and c {n} entries; give a matrix of {n} × {n}.")
+        raise ValueError(f"{WHO}: H has shape {H.shape}, but c has {n} entries; H must have shape ({n}, {n}).")
     if not np.allclose(H, H.T, rtol=1e-8, atol=1e-12 * float(np.abs(H).max(initial=0.0))):
-        raise ValueError(f"{WHO}: H is not symmetric; give (H + H.T) / 2, which has the same xᵀHx.")
+        raise ValueError(f"{WHO}: H is not symmetric; use (H + H.T) / 2, which has the same xᵀHx.")
     if (A is None) != (b is None) or (A is None and np.any(r)):
-        raise ValueError(f"{WHO}: A, b and r belong together; give A and b, or none of the three.")
+        raise ValueError(f"{WHO}: A, b and r belong together; pass A and b, or none of the three.")
     A = np.zeros((0, n)) if A is None else _array("A", A, 2)
     if A.shape[1] != n:
         raise ValueError(f"{WHO}: A has shape {A.shape}; it needs a column for each of the {n} variables.")
@@ -117,17 +117,17 @@ def quadratic_program(
     if np.any(empty := (low > high) | (low == np.inf) | (high == -np.inf)):
         i = int(np.flatnonzero(empty)[0])
         raise ValueError(
-            f"{WHO}: there is no number from lower[{i}] = {low[i]:g} to upper[{i}] = {high[i]:g}; give lower <= upper."
+            f"{WHO}: no number lies between lower[{i}] = {low[i]:g} and upper[{i}] = {high[i]:g}; use lower <= upper."
         )
     if np.any(r < 0):
         raise ValueError(f"{WHO}: r = {r.min():g} must be >= 0.")
     if not np.all(np.isfinite(b)):
-        raise ValueError(f"{WHO}: b must be finite numbers; rows without a bound are better left out.")
+        raise ValueError(f"{WHO}: b must be finite; omit rows without a bound.")
     least, size = (float(np.linalg.eigvalsh(H)[0]) if n else 0.0), float(np.abs(H).max(initial=0.0))
     if least < -1e-10 * n * size:
         raise ValueError(f"{WHO}: H has the eigenvalue {least:.2g}; it must be positive semidefinite.")
-    # tol is relative to the units, or to larger numbers: the unit t of x is the smallest size that the data give it, so
-    # that a bound far away does not loosen tol, and the unit of the objective makes its numbers about 1
+    # tol is relative to the units, or to larger numbers: the unit t of x is the smallest scale in the data, so that a
+    # distant bound does not loosen tol, and the unit of the objective makes its numbers about 1
     unit = np.abs(A).max(axis=1, initial=0.0)
     unit[unit == 0] = 1.0
     slope, curvature = float(np.abs(c).max(initial=0.0)), size
@@ -156,10 +156,10 @@ def _solved(
     tol: float,
     max_iter: int,
 ) -> QuadraticSolution:
-    """The solution of a program whose numbers are about 1."""
+    """The solution of a program scaled to numbers about 1."""
     n = len(c)
     wide = np.flatnonzero(r > 0)
-    # x, and a variable s of each row that is no equality: Ax − s = 0 there
+    # x, and a variable s for each inequality row, with Ax − s = 0
     G = np.hstack([A, np.zeros((len(A), len(wide)))])
     G[wide, n + np.arange(len(wide))] = -1.0
     g = np.where(r > 0, 0.0, b)
@@ -184,7 +184,7 @@ def _solved(
 
 
 def _least(sizes: np.ndarray) -> float:
-    """The least of those that are finite and not zero; 0 where there is none."""
+    """The smallest finite nonzero size; 0 if there is none."""
     left = sizes[np.isfinite(sizes) & (sizes >= TINY)]
     return float(left.min()) if len(left) else 0.0
 
@@ -193,7 +193,7 @@ def _numbers(name: str, values: Any) -> np.ndarray:
     try:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"{WHO}: {name} must hold real numbers ({error}).") from None
+        raise type(error)(f"{WHO}: {name} must contain real numbers ({error}).") from None
 
 
 def _array(name: str, values: Any, ndim: int) -> np.ndarray:
@@ -206,7 +206,7 @@ def _array(name: str, values: Any, ndim: int) -> np.ndarray:
 def _filled(name: str, values: Any, n: int) -> np.ndarray:
     made = _numbers(name, values)
     if made.shape not in ((), (n,)) or np.any(np.isnan(made)):
-        raise ValueError(f"{WHO}: {name} has shape {made.shape}; give a number, or {n} of them.")
+        raise ValueError(f"{WHO}: {name} has shape {made.shape}; pass one number, or {n} numbers.")
     return np.broadcast_to(made, (n,)).copy()
 
 
@@ -218,7 +218,7 @@ class _Point:
         self.low, self.high, self.has_low, self.has_high = low, high, np.isfinite(low), np.isfinite(high)
         inside = np.minimum(1.0, 0.5 * (high - low))
         self.x = np.clip(0.0, low + inside, high - inside)
-        # distances from the bounds, 1 where there is none; beside large bounds, x itself would lose their digits
+        # distances from the bounds, 1 without a bound; computed from x they would lose accuracy for large bounds
         self.dl, self.dh = np.where(self.has_low, self.x - low, 1.0), np.where(self.has_high, high - self.x, 1.0)
         self.y = np.zeros(len(g))
         slope = max(float(np.abs(part).max(initial=0.0)) for part in (p, Q)) or 1.0
@@ -243,7 +243,7 @@ class _Point:
         return Status.MAX_ITER, max_iter
 
     def gap(self) -> float:
-        """Σ of the products of multipliers and distances, which is the duality gap of a feasible point."""
+        """The sum of products of multipliers and distances, which is the duality gap of a feasible point."""
         return float(self.zl @ self.dl + self.zh @ self.dh)
 
     def slope(self) -> np.ndarray:
@@ -253,14 +253,14 @@ class _Point:
         return float(np.abs(self.G @ self.x - self.g).max(initial=0.0)) / self.unit
 
     def step(self) -> bool:
-        """A predictor, a centred corrector, and as far along it as the bounds permit; whether there was a step."""
+        """Predictor, centred corrector, and a move as far as the bounds permit; return whether there was a step."""
         dl, dh = self.dl, self.dh
         theta = self.zl / dl + self.zh / dh
         n, m = len(self.x), len(self.g)
         K = np.zeros((n + m, n + m))
         K[:n, :n] = self.Q + np.diag(theta)
         K[:n, n:], K[n:, :n] = self.G.T, self.G
-        # a trace of regularisation, for a semidefinite Q without bounds and for dependent rows
+        # a little regularisation, for a semidefinite Q without bounds and for dependent rows
         K[np.arange(n), np.arange(n)] += 1e-13 * (1.0 + float(np.abs(np.diagonal(self.Q)).max(initial=0.0)))
         K[np.arange(n, n + m), np.arange(n, n + m)] -= 1e-13
         try:
@@ -270,7 +270,7 @@ class _Point:
         slope, rest = self.slope(), self.g - self.G @ self.x
 
         def towards(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, ...]:
-            """The step to products of these sizes."""
+            """The step that aims at these products of multipliers and distances."""
             right = np.concatenate([-slope + low / dl - self.zl - high / dh + self.zh, rest])
             d = linalg.lu_solve(factor, right, check_finite=False)
             dx, dy = d[:n], d[n:]
@@ -290,7 +290,7 @@ class _Point:
             dx, dy, dzl, dzh = towards(
                 np.where(self.has_low, centre - dx * dzl, 0.0), np.where(self.has_high, centre + dx * dzh, 0.0)
             )
-            # one length for both: Q couples them
+            # the same length for primal and dual variables, since Q couples them
             t = SHORT * min(self._reach(dx, dl, dh), self._multiplier_reach(dzl, dzh))
         moved = self.x + t * dx, self.y + t * dy, self.zl + t * dzl, self.zh + t * dzh
         if not all(np.all(np.isfinite(part)) for part in moved) or t < 1e-12:

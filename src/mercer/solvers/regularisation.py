@@ -1,7 +1,7 @@
-r"""Choosing the strength of the penalty: by a criterion, or by the degrees of freedom.
+r"""Choice of the regularisation parameter, by a criterion or by the degrees of freedom.
 
 Wahba, *Spline Models for Observational Data* (1990): leave-one-out, generalised cross-validation, and the restricted
-likelihood, which is GML there.
+likelihood, called GML there.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ def gcv(n: int, rss: float, free: float) -> float:
 
 
 def reml(free: int, objective: float, log_determinant: float) -> float:
-    """Minus twice the restricted log likelihood at the best noise variance, up to a constant."""
+    """Minus twice the restricted log-likelihood at the best noise variance, up to a constant."""
     return float(free * np.log(max(objective, np.finfo(np.float64).tiny) / free) + log_determinant)
 
 
 def minimiser(values: Callable[[float], tuple[float, float]], grid: list[float]) -> float:
-    """A minimiser of a criterion over the interval that `grid` scans.
+    """A minimiser of a criterion over the interval covered by `grid`.
 
-    `values` gives the criterion and a safer one. Generalised cross-validation tends to have a second minimum close to
-    interpolation, and lower, where the points are unevenly spaced; its modification, which counts each degree of
-    freedom 1.4 times, has none there (Kim, Gu, *Smoothing spline Gaussian regression: more scalable computation via
-    efficient approximation*, 2004). Taken is the minimum that lies downhill from the safer one's, refined (Brent). An
-    end of the interval is a valid answer.
+    `values` gives the criterion and a safer one. With unevenly spaced points, generalised cross-validation tends to
+    have a second, lower minimum close to interpolation; its modification, which counts each degree of freedom 1.4
+    times, does not (Kim, Gu, *Smoothing spline Gaussian regression: more scalable computation via efficient
+    approximation*, 2004). The result is the minimum reached downhill from that of the safer criterion, refined by
+    Brent's method. It may be an end of the interval.
     """
     values, last = cache(values), len(grid) - 1
-    i = min(range(last, -1, -1), key=lambda i: values(grid[i])[1])  # of equal ones the smoothest
+    i = min(range(last, -1, -1), key=lambda i: values(grid[i])[1])  # the smoothest in case of ties
     while (k := min((i, max(i - 1, 0), min(i + 1, last)), key=lambda k: values(grid[k])[0])) != i:
         i = k
     bounds = grid[max(i - 1, 0)], grid[min(i + 1, last)]
@@ -48,7 +48,7 @@ def minimiser(values: Callable[[float], tuple[float, float]], grid: list[float])
 
 
 def modified_gcv(n: int, rss: float, edf: float) -> float:
-    """Generalised cross-validation with 1.4 times the degrees of freedom; infinite where these exceed n."""
+    """Generalised cross-validation with 1.4 times the degrees of freedom; infinite if these exceed n."""
     return gcv(n, rss, n - 1.4 * edf) if 1.4 * edf < n else np.inf
 
 
@@ -84,13 +84,13 @@ def alpha_with_edf(path: Spectral, edf: float) -> float:
     low, high = low - 20, high + 20
     if excess(low) < 0:
         raise ValueError(
-            f"df = {edf:g} must be below {excess(low) + edf:.3g}, since some samples are equal, or nearly so; lower it."
+            f"df = {edf:g} must be below {excess(low) + edf:.3g}, since some samples are equal or nearly so; lower it."
         )
     return float(np.exp(optimize.brentq(excess, low, high, xtol=1e-12)))
 
 
 def interval(path: Spectral) -> tuple[float, float]:
-    """log alpha from where all eigenvalues count, or rounding begins, to where none does: criteria are flat beyond."""
+    """The range of log alpha from where all eigenvalues count, or rounding starts, to where none does."""
     values = host(path.values).astype(np.float64)
     largest = values.max(initial=0.0)
     positive = values[values > 1e-10 * largest]

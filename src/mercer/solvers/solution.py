@@ -1,4 +1,4 @@
-"""The result of every solver: the answer, why the solver ended, and how good the answer is."""
+"""The result of a solver: the solution, why the solver stopped, and how accurate the solution is."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Kind = Literal["duality gap", "violation", "residual", "gradient norm", "relativ
 
 @dataclass(frozen=True)
 class Certificate:
-    """How far an answer may be from the exact one, computed from the answer itself.
+    """A bound or measure of the error of a solution, computed from the solution itself.
 
     Attributes
     ----------
     kind : str
         "duality gap" bounds the excess of the objective. "violation" is the largest violation of an optimality
-        condition, "residual" the norm of what is left of an equation, relative to its right-hand side, "gradient norm"
-        that of the slope, and "relative change" that of the last step.
+        condition, "residual" the norm of the residual of an equation, relative to its right-hand side, "gradient norm"
+        the norm of the gradient, and "relative change" the relative change in the last step.
     value : float
-        Zero for the exact answer.
+        Zero for the exact solution.
     """
 
     kind: Kind
@@ -34,7 +34,7 @@ class Certificate:
 
 
 def upgraded(state: dict[str, Any]) -> dict[str, Any]:
-    """The attributes of a solution from a file of before there was a status: `converged`, and a message."""
+    """Convert the attributes of a solution from an older file, with `converged` and a message instead of a status."""
     if "converged" not in state:
         return state
     rest = {name: value for name, value in state.items() if name not in ("converged", "message")}
@@ -52,14 +52,14 @@ class Solution:
     Attributes
     ----------
     status : Status
-        Why the solver ended.
+        Why the solver stopped.
     n_iter : int
-        Iterations; 0 for direct methods.
+        Number of iterations; 0 for direct methods.
     method : str
-        The name of the solver.
+        Name of the solver.
     """
 
-    measure: ClassVar[tuple[Kind, str] | None] = None  # the kind of the certificate, and the attribute that it is
+    measure: ClassVar[tuple[Kind, str] | None] = None  # the kind of the certificate, and the attribute with its value
     status: Status = Status.CONVERGED
     n_iter: int = 0
     method: str = ""
@@ -74,10 +74,10 @@ class Solution:
 
     @property
     def message(self) -> str:
-        """Why the solver ended early; empty if it converged."""
+        """Why the solver stopped early; empty if it converged."""
         return "" if self.converged else str(self.status)
 
     @property
     def certificate(self) -> Certificate | None:
-        """How good the answer is; None where nothing tells."""
+        """How accurate the solution is; None if this is not measured."""
         return None if self.measure is None else Certificate(self.measure[0], getattr(self, self.measure[1]))

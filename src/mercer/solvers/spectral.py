@@ -1,9 +1,9 @@
-r"""Kernel ridge regression for all strengths of the penalty at once, from one decomposition.
+r"""Kernel ridge regression for all regularisation parameters at once, from one decomposition.
 
-On the coordinates that the free part leaves, M = VTVᵀ (`mercer.solvers.decomposition`) gives G = Q₂(M + αI)⁻¹Q₂ᵀ for
-any α, and with it the solution, its leverages and every criterion. With ã = GDb the residuals are D(b − f̂) = αã, and
-those of a fit without the samples F are G_FF⁻¹ ã_F: exactly, the free part included. One sample gives leave-one-out,
-ãᵢ / Gᵢᵢ, with the leverage hᵢᵢ = 1 − αGᵢᵢ.
+In the coordinates orthogonal to the free part, M = VTVᵀ (`mercer.solvers.decomposition`) gives G = Q₂(M + αI)⁻¹Q₂ᵀ for
+any α, and from it the solution, its leverages and every criterion. With ã = GDb the residuals are D(b − f̂) = αã, and
+the residuals of a fit without the samples F are exactly G_FF⁻¹ ã_F, including the free part. For a single sample this
+is leave-one-out, ãᵢ / Gᵢᵢ, with the leverage hᵢᵢ = 1 − αGᵢᵢ.
 
 Golub, Heath, Wahba, *Generalized cross-validation as a method for choosing a good ridge parameter* (1979); Wahba,
 *Spline Models for Observational Data* (1990), whose generalised maximum likelihood is `reml`; Rasmussen, Williams,
@@ -28,16 +28,16 @@ from .decomposition import Diagonal, Tridiagonal, of_factor, of_matrix
 from .design import Design, M, posterior_variance
 from .linear import LinearSolution
 
-ROUNDING = 8  # units of round-off, of a sum of squares that is at most 1 and of the rest of a projection
-DETERMINED = 1e3  # units of round-off of 1 − hᵢᵢ, below which a sample counts as fitted by the free part alone
+ROUNDING = 8  # units of round-off, in a sum of squares up to 1 and in the residual of a projection
+DETERMINED = 1e3  # units of round-off; below this 1 − hᵢᵢ, a sample counts as fitted by the free part alone
 
 
 class Spectral(Generic[M]):
-    """Kernel ridge regression for every strength of the penalty, with the values H of free functions and weights.
+    """Kernel ridge regression for every alpha, with values H of free functions and with weights.
 
-    The Gram operator is decomposed through its factor where it has one, O(nr²), else as a dense matrix, O(n³); `values`
-    are the eigenvalues of M, without those that are zero by the rank of the factor. Targets b are of shape (n, t),
-    strengths of shape (A,), and results have the strengths last.
+    The Gram operator is decomposed through its factor if it has one, O(nr²), otherwise as a dense matrix, O(n³);
+    `values` are the eigenvalues of M, without those that are zero due to the rank of the factor. Targets b have shape
+    (n, t), alphas shape (A,), and alphas are the last axis of results.
 
     Examples
     --------
@@ -55,23 +55,23 @@ class Spectral(Generic[M]):
         self.design = design = Design(gram, H, weight)
         if design.effective <= design.p:
             raise ValueError(
-                f"free: {design.p} functions pass through {design.effective} sample{'s' * (design.effective != 1)} "
-                "exactly, and nothing is left to choose by; use fewer functions or more samples."
+                f"free: {design.p} functions fit {design.effective} sample{'s' * (design.effective != 1)} exactly, "
+                "and no residuals are left to choose by; use fewer functions or more samples."
             )
         diagonal = host(design.scaled(design.scaled(gram.diagonal())))
-        self._size = float(np.abs(diagonal).max())  # rounding in M is relative to K, of which M may be a small part
+        self._size = float(np.abs(diagonal).max())  # rounding in M is relative to K, and M may be much smaller
         self._core: Diagonal | Tridiagonal
         thin = "factor" in gram.provides
         self._core, V = of_factor(design.factor()) if thin else of_matrix(design.matrix(), self._size)
         self._basis = design.embed(V)
         r = self._core.rank
         self.full = r == design.n - design.p
-        # dimensions of eigenvalue zero beside these; a sample of weight zero brings one that does not count
+        # number of further zero eigenvalues, not counting one for each sample of weight zero
         self.rest = design.n - design.p - r - (design.n - design.effective)
 
     @property
     def values(self) -> Any:
-        """The eigenvalues of M, without those that are zero by the rank of the factor."""
+        """The eigenvalues of M, without those that are zero due to the rank of the factor."""
         return self._core.values
 
     @cached_property
@@ -87,48 +87,48 @@ class Spectral(Generic[M]):
         if least + lowest < 0:
             raise IndefiniteError(
                 f"alpha = {lowest:g}: the kernel matrix is not positive definite on these data (smallest eigenvalue "
-                f"{least:.2g}), so that there is no minimum; use a larger alpha or a positive definite kernel."
+                f"{least:.2g}), so there is no minimum; use a larger alpha or a positive definite kernel."
             )
         floor = self.design.n * eps(self._basis) * max(self._size, largest)
         regular = self.full and least > floor
         if lowest < 0 or (lowest == 0 and not regular):
             raise ValueError(
-                f"alpha = {lowest:g}: the matrix is singular, so that every leverage hᵢᵢ may be 1 and nothing is left "
-                "to predict a sample from the others; use alpha > 0."
+                f"alpha = {lowest:g}: the matrix is singular, so every leverage hᵢᵢ may be 1 and a sample cannot be "
+                "predicted from the others; use alpha > 0."
             )
         dtype = host(self._basis[:1, :1]).dtype
         limit, most = np.finfo(dtype), max(float(np.max(host(alphas))), lowest)
         if 0 < lowest < self.design.n * limit.tiny or most > limit.max / self.design.n:
             raise ValueError(
-                f"alpha = {lowest if lowest < 1 else most:g}: its reciprocal, or a multiple, is no {dtype} "
-                "number; scale the kernel, and alpha with it."
+                f"alpha = {lowest if lowest < 1 else most:g}: its reciprocal or a multiple overflows in {dtype}; "
+                "scale the kernel, and alpha with it."
             )
         return like(alphas, self._basis)
 
     def _at(self, alphas: Array) -> tuple[Diagonal | Tridiagonal, Any]:
-        """T and V for these strengths: by eigenvalues where one is as small as the rounding in T."""
+        """T and V for these alphas: diagonal if one is as small as the rounding in T."""
         if self._core.holds(float(np.min(host(alphas)))):
             return self._core, self._basis
         return Diagonal(self.values), self.vectors
 
     def _coordinates(self, V: Array, basis: Any) -> tuple[Any, Any]:
-        """The coordinates of Q₂Q₂ᵀV in the basis, and the rest of the vectors (0 where the basis is full)."""
+        """The coordinates of Q₂Q₂ᵀV in the basis, and the remainder outside of it (0 if the basis is full)."""
         z = namespace(V).matrix_transpose(basis) @ V
         if self.full:
             return z, 0.0
         xp, outside = namespace(V), self.design.project(V) - basis @ z
-        noise = ROUNDING * eps(V) * lengths(V)[None, :]  # which a small α would blow up
+        noise = ROUNDING * eps(V) * lengths(V)[None, :]  # a small α would amplify it
         return z, xp.where(xp.abs(outside) > noise, outside, xp.zeros_like(outside))
 
     @cached_property
     def _left(self) -> Any:
-        """What the free part and the basis leave of each sample; 0 for rounding."""
+        """The squared length of each unit vector outside the free part and the basis; 0 up to rounding."""
         xp = namespace(self._basis)
         left = self._room() - xp.sum(self._basis**2, axis=1)
         return xp.where(left > ROUNDING * eps(self._basis), left, xp.zeros_like(left))
 
     def _resolved(self, V: Array, alphas: Array, everywhere: bool = True) -> Any:
-        """GV, or its part within the basis, of shape (n, t, A), for strengths (A,), or (t, 1): one a column."""
+        """GV, or its part within the basis, of shape (n, t, A), for alphas of shape (A,), or (t, 1), one per column."""
         core, basis = self._at(alphas)
         z, outside = self._coordinates(V, basis)
         x = core.solve(z, alphas)
@@ -137,11 +137,11 @@ class Spectral(Generic[M]):
         return out + outside[:, :, None] / alphas if everywhere and not self.full else out
 
     def resolvent(self, V: Array, alpha: float) -> Any:
-        """GV for one strength, of the shape of V."""
+        """GV for one alpha, of the shape of V."""
         return self._resolved(V, self._strengths([alpha]))[:, :, 0]
 
     def _within(self, b: Array, alphas: Array) -> tuple[Any, Any, Any]:
-        """The coordinates z of Db, (T + αI)⁻¹z, and the squared length outside of the basis, None where it is full."""
+        """The coordinates z of Db, (T + αI)⁻¹z, and the squared length outside the basis, None if it is full."""
         core, basis = self._at(alphas)
         z, outside = self._coordinates(self.design.scaled(b), basis)
         return z, core.solve(z, alphas), None if self.full else namespace(b).sum(outside**2, axis=0)[:, None]
@@ -153,16 +153,16 @@ class Spectral(Generic[M]):
         return energy if rest is None else energy + rest / alphas
 
     def _square(self, b: Array, alphas: Array, scale: Any) -> Any:
-        """‖GDb‖²s² for factors s of shape (A,) near 1/‖G‖, so that nothing overflows; of shape (t, A)."""
+        """‖GDb‖²s², of shape (t, A), with factors s of shape (A,) near 1/‖G‖ to avoid overflow."""
         _, x, rest = self._within(b, alphas)
         square = namespace(b).sum((x * scale) ** 2, axis=0)
         return square if rest is None else square + rest * (scale / alphas) ** 2
 
     def solve(self, b: Array, alpha: Any) -> LinearSolution:
-        """The coefficients for one strength, or one for each target.
+        """The coefficients for one alpha, or one for each target.
 
-        Of a matrix of low rank the shortest a with these values: what (K + αW⁻¹)a = b − Hc has outside of the span of
-        the matrix is the residual over α, which adds nothing to the function but rounding.
+        For a matrix of low rank, the shortest a with these values: the component of a outside the range of the matrix
+        is the residual over α, which adds only rounding errors to the function.
         """
         design, xp = self.design, namespace(b)
         alpha = self._strengths(np.full(b.shape[1], host(alpha), dtype=np.float64))
@@ -183,16 +183,16 @@ class Spectral(Generic[M]):
         return trace + self.rest / alphas if self.rest else trace
 
     def degrees_of_freedom(self, alphas: Array) -> Any:
-        """The trace of the matrix that takes b to the fitted values, of shape (A,)."""
+        """The trace of the smoother matrix, which maps b to the fitted values, of shape (A,)."""
         alphas = self._strengths(alphas)
         return self.design.effective - alphas * self._inverse_trace(alphas)
 
     def leverage(self, alphas: Array) -> Any:
-        """The diagonal hᵢᵢ of that matrix, of shape (n, A)."""
+        """The diagonal hᵢᵢ of the smoother matrix, of shape (n, A)."""
         return 1 - self.room(alphas)
 
     def room(self, alphas: Array) -> Any:
-        """1 − hᵢᵢ, without a cancellation where the leverage is nearly 1, of shape (n, A)."""
+        """1 − hᵢᵢ, without cancellation if the leverage is nearly 1, of shape (n, A)."""
         alphas = self._strengths(alphas)
         return alphas * self._resolvent_diagonal(alphas)
 
@@ -203,7 +203,7 @@ class Spectral(Generic[M]):
         return G if self.full else G + self._left[:, None] / alphas
 
     def _room(self) -> Any:
-        """1 − hᵢᵢ of the fit by the free part alone."""
+        """1 − hᵢᵢ for the fit by the free part alone."""
         xp, design = namespace(self._basis), self.design
         if design.H is None:
             return xp.ones(self._basis.shape[0], dtype=self._basis.dtype, device=device_of(self._basis))
@@ -220,13 +220,13 @@ class Spectral(Generic[M]):
         return self.design.effective * self._square(b, alphas, 1 / self._inverse_trace(alphas))
 
     def residual_variance(self, b: Array, alphas: Array) -> Any:
-        """Σ wᵢrᵢ² / (n − tr(A)), of shape (t, A); without a cancellation where A is nearly the identity."""
+        """Σ wᵢrᵢ² / (n − tr(A)), of shape (t, A), without cancellation if A is nearly the identity."""
         alphas = self._strengths(alphas)
         trace = self._inverse_trace(alphas)
         return self._square(b, alphas, 1 / trace) * (alphas * trace)
 
     def loo(self, b: Array, alphas: Array) -> Any:
-        """Leave-one-out, (1/n) Σ wᵢrᵢ² / (1 − hᵢᵢ)²; infinite where a sample alone determines a free function."""
+        """The leave-one-out error (1/n) Σ wᵢrᵢ² / (1 − hᵢᵢ)²; infinite if a sample alone determines a free function."""
         alphas = self._strengths(alphas)
         if len(self._determined()):
             return namespace(b).full_like(b[0, :, None] + alphas, np.inf)
@@ -246,7 +246,7 @@ class Spectral(Generic[M]):
         return -(self._energy(b, alphas) + self._log_determinant(alphas) + constant) / 2
 
     def reml(self, b: Array, alphas: Array) -> Any:
-        """Minus twice the restricted log likelihood with covariance (σ²/α)K and noise σ²W⁻¹, of shape (t, A).
+        """Minus twice the restricted log-likelihood with covariance (σ²/α)K and noise σ²W⁻¹, of shape (t, A).
 
         At the best σ², and up to a constant: N log(bᵀDGDb α/N) + log|I + M/α| with N = n − p.
         """
@@ -269,18 +269,18 @@ class Spectral(Generic[M]):
         """The posterior variance at new points under the same prior, as in `posterior_variance`."""
         return posterior_variance(self.design, alpha, partial(self.resolvent, alpha=alpha), cross, diagonal, h)
 
-    # ---- samples left out
+    # ---- held-out samples
 
     def leave_one_out(self, b: Array, alphas: Array) -> Any:
         """For each sample the prediction of the fit without it, of shape (n, t, A).
 
-        A sample of weight zero takes no part in the fit, and gets its value.
+        A sample of weight zero does not affect the fit and gets the fitted value.
         """
         self.refuse_determined()
         return self.left_out(b, alphas)
 
     def left_out(self, b: Array, alphas: Array) -> Any:
-        """The same, with NaN for a sample that alone determines a free function."""
+        """Like `leave_one_out`, with NaN for a sample that alone determines a free function."""
         alphas, xp = self._strengths(alphas), namespace(b)
         scaled = self._resolved(self.design.scaled(b), alphas)
         share = self._resolvent_diagonal(alphas)
@@ -289,7 +289,7 @@ class Spectral(Generic[M]):
         return b[:, :, None] - self._unscaled(scaled / share[:, None, :], b, scaled)
 
     def _unscaled(self, residual: Any, b: Array, scaled: Any) -> Any:
-        """D⁻¹ of residuals; the plain residual where D is zero."""
+        """Residuals times D⁻¹; the plain residual where D is zero."""
         design = self.design
         if design.effective == design.n:
             return residual if design.scale is None else residual / design.scale[:, None, None]
@@ -311,24 +311,24 @@ class Spectral(Generic[M]):
         return design.scaled(flat), design.free(repeated, flat)
 
     def _determined(self) -> np.ndarray:
-        """The samples without which the free functions are not determined."""
+        """The samples that alone determine a free function."""
         room = host(self._room())
         used = np.ones(len(room), bool) if self.design.weight is None else host(self.design.weight) > 0
         return np.flatnonzero(used & (room <= DETERMINED * eps(self._basis)))
 
     def refuse_determined(self) -> None:
-        """Raise where a fit without one of the samples does not exist."""
+        """Raise if the fit without one of the samples does not exist."""
         if len(bad := self._determined()):
             raise ValueError(
-                f"free: sample {bad[0]} alone determines one of the free functions (its leverage hᵢᵢ is 1), so that "
-                "no fit without it exists; remove that function, or add samples."
+                f"free: sample {bad[0]} alone determines one of the free functions (its leverage hᵢᵢ is 1), so there "
+                "is no fit without it; remove that function, or add samples."
             )
 
     def held_out(self, b: Array, alphas: Array, splits: Iterable[tuple[Any, Any]]) -> Iterator[Any]:
         """For each split into (train, test) indices the predictions at test of the fit on train, (m, t, A) each.
 
-        From this decomposition, by solving with G_FF, where few samples are left out; by a decomposition of the rest
-        where that is cheaper. Both are exact.
+        If few samples are left out, they follow from this decomposition by solves with G_FF; otherwise, if cheaper,
+        from a decomposition of the remaining samples. Both are exact.
         """
         alphas = self._strengths(alphas)
         scaled = self._resolved(self.design.scaled(b), alphas)
@@ -336,7 +336,7 @@ class Spectral(Generic[M]):
         for train, test in splits:
             train, test = host(train), host(test)
             out = np.setdiff1d(np.arange(n), train)
-            # operations: a symmetric product and an elimination for each alpha, against another decomposition
+            # operation counts: a symmetric product and an elimination for each alpha, or another decomposition
             here = int(alphas.shape[0]) * len(out) ** 2 * (r + len(out) / 3)
             again = 4 * len(train) * min(len(train), r) ** 2
             weightless = self.design.weight is not None and bool(np.any(host(take(self.design.weight, out)) == 0))
@@ -369,8 +369,8 @@ class Spectral(Generic[M]):
             left = np.linalg.eigvalsh(np.eye(design.p) - host(xp.matrix_transpose(Q) @ Q))
             if left[0] <= DETERMINED * eps(Q):
                 raise ValueError(
-                    f"free: the {design.n - len(out)} samples of a fold do not determine the free functions; use "
-                    "fewer functions or more folds."
+                    f"free: the {design.n - len(out)} training samples of a fold do not determine the free functions; "
+                    "use fewer functions or more folds."
                 )
             inside = None if inside is None else inside - Q @ xp.matrix_transpose(Q)
         residuals = []

@@ -161,7 +161,7 @@ def test_median_lengthscale() -> None:
         (GlobalAlignment(local="rbf"), [[1.0]], "choose one of 'divisible', 'gaussian'"),
         (GlobalAlignment(), [[1.0], []], r"X\[1\] has shape"),
         (GlobalAlignment(), [[1.0], [np.nan]], r"X\[1\] contains NaN"),
-        (GlobalAlignment(), [[[1.0]], [[1.0, 2.0]]], "columns; unify them"),
+        (GlobalAlignment(), [[[1.0]], [[1.0, 2.0]]], "columns; they must agree"),
     ],
 )
 def test_refusals(kernel, X, message) -> None:

@@ -173,7 +173,7 @@ def test_definiteness() -> None:
     [
         (MeanMap(Gaussian()), [SETS[0], np.empty((0, 2))], ValueError, r"X\[1\] has shape \(0, 2\)"),
         (MeanMap(CallableKernel(shared)), [["a"], []], ValueError, r"X\[1\] is empty"),
-        (MeanMap(Gaussian()), [SETS[0], np.ones((2, 3))], ValueError, "columns; unify them"),
+        (MeanMap(Gaussian()), [SETS[0], np.ones((2, 3))], ValueError, "columns; they must agree"),
         (MeanMap("gaussian"), SETS, TypeError, "give Kernel objects"),
         (MeanMap(Gaussian(), n_features=7), SETS, ValueError, "n_features = 7 must be even"),
         (MeanMap(Linear(), n_features=8), SETS, TypeError, "Linear has none"),

@@ -127,5 +127,5 @@ def test_gradients_of_ridge(data, name, free, weighted):
 def test_a_determined_sample_is_refused(data):
     X, b, _, _ = data
     H = np.stack([np.ones(N), np.arange(N) == 2], axis=1).astype(float)
-    with pytest.raises(ValueError, match="sample 2 is fitted whatever"):
+    with pytest.raises(ValueError, match="sample 2 is always fitted exactly"):
         RidgeCriterion("loo", X, b, H)(Gaussian(), 0.1)

@@ -236,7 +236,7 @@ def test_singular_is_an_error_for_symmetric(xp):
 
 def test_nearly_singular_warns_for_symmetric():
     points = np.array([[0.0], [1e-9], [1.0]])
-    with pytest.warns(RoundingWarning, match="singular but for rounding"):
+    with pytest.warns(RoundingWarning, match="singular up to rounding"):
         Symmetric().solve(System(built(Dense(), Gaussian(), points=points), np.ones(3), 0.0))
 
 

@@ -1,4 +1,4 @@
-"""The largest eigenvalues of a Gram operator: dense, through the factor, or by products alone."""
+"""The largest eigenvalues of a Gram operator: dense, through the factor, or by products only."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ __all__ = [
     "eigen_solver",
 ]
 
-SMALL, MIDDLE = 200, 3000  # samples between which products of a held matrix with single vectors are fastest
-SHARE = 10  # samples for each component that ARPACK finds at least
+SMALL, MIDDLE = 200, 3000  # range of sample sizes where products of a dense matrix with single vectors are fastest
+SHARE = 10  # minimum number of samples per component for ARPACK
 
 
 def _is_middle(problem: Eigenproblem) -> bool:
-    """Whether products of the matrix with one vector come from the cache, and so few take less than LAPACK."""
+    """Whether the matrix fits in the cache and few components are wanted, so that products beat LAPACK."""
     operator, k = problem.operator, problem.n_components
     held = "dense" in operator.provides and isinstance(operator.like, ndarray)
     return held and SMALL < operator.n <= MIDDLE and SHARE * k <= operator.n
@@ -48,19 +48,19 @@ TABLE = (
 
 
 def check_eigen_solver(owner: object, solver: str | EigenSolver | None, names: tuple[Any, ...]) -> None:
-    """Refuse a parameter `eigen_solver` that is neither a solver nor one of these names."""
+    """Reject an `eigen_solver` that is neither a solver nor one of these names."""
     if not isinstance(solver, EigenSolver):
         check_choice(owner, "eigen_solver", solver, names)
 
 
 def eigen_solver(solver: str | EigenSolver, problem: Eigenproblem, **krylov: Any) -> EigenSolver:
-    """A solver object, its name, or "auto" → the solver; `krylov` are settings of a `BlockKrylov` that is chosen here.
+    """Resolve a solver object, a name, or "auto" to a solver; `krylov` are settings for a `BlockKrylov` chosen here.
 
     ====================================================  =============
-    "auto", the first that holds                          choice
+    "auto": the first that holds                          choice
     ====================================================  =============
     the Gram provides "factor"                            `FactorEigen`
-    the matrix is held, 200 < n ≤ 3000, few components    `Lanczos`
+    a dense matrix, 200 < n ≤ 3000, few components        `Lanczos`
     n ≤ 500, or more than n/10 components are wanted      `DenseEigen`
     otherwise                                             `BlockKrylov`
     ====================================================  =============

@@ -16,12 +16,12 @@ from ...types import Array
 from ..protocol import Solver
 from ..solution import Solution
 
-EQUAL = 1e3  # units of rounding, within which eigenvalues are equal
+EQUAL = 1e3  # units of rounding within which eigenvalues count as equal
 
 
 @dataclass(frozen=True)
 class Spectrum(Solution):
-    """Eigenvalues in descending order, orthonormal eigenvectors in columns, and the largest ‖Kv − λv‖ / λ₁."""
+    """Eigenvalues in descending order, orthonormal eigenvectors as columns, and the largest ‖Kv − λv‖ / λ₁."""
 
     measure = ("residual", "residual")
     values: Any
@@ -31,7 +31,7 @@ class Spectrum(Solution):
 
 @dataclass(frozen=True)
 class Eigenproblem:
-    """The `n_components` largest eigenvalues of an operator, by random numbers of `rng` where they are needed."""
+    """The problem of the `n_components` largest eigenvalues of an operator; `rng` is for randomised solvers."""
 
     operator: Operator
     n_components: int
@@ -47,7 +47,7 @@ class EigenSolver(Solver[Eigenproblem, Spectrum]):
     Attributes
     ----------
     by_products : bool
-        Whether products with the operator are all that it needs.
+        Whether the solver needs only products with the operator.
     """
 
     by_products: ClassVar[bool] = False
@@ -60,11 +60,11 @@ class EigenSolver(Solver[Eigenproblem, Spectrum]):
 
 
 def canonical(spectrum: Spectrum, count: int) -> Spectrum:
-    """The first `count` pairs, with vectors that do not depend on rounding where eigenvalues are equal.
+    """The first `count` pairs, with vectors that do not depend on rounding even if eigenvalues are equal.
 
-    Any orthonormal basis of their space would do, and rounding chooses one. Here it is the projection onto that space
-    of vectors drawn once and for all, made orthonormal; signs follow too. Values beyond `count` that are equal to the
-    last are part of its space.
+    Equal eigenvalues determine only their space, and rounding would choose its basis. The basis used here is the
+    orthonormalised projection of fixed random vectors onto that space, which also fixes signs. Values beyond `count`
+    that are equal to the last belong to its space.
     """
     values, V = host(spectrum.values), host(spectrum.vectors)
     R = np.random.default_rng(0).normal(size=(len(V), count)).astype(V.dtype)
@@ -80,7 +80,7 @@ def canonical(spectrum: Spectrum, count: int) -> Spectrum:
 
 
 def degenerate(spectrum: Spectrum, count: int) -> bool:
-    """Whether the last eigenvalue is equal to that of place `count`, so that more may be."""
+    """Whether the last eigenvalue equals the one at position `count`, so that there may be further equal ones."""
     values = host(spectrum.values)
     return bool(values[count - 1] - values[-1] <= _rounding(values))
 
@@ -95,7 +95,7 @@ def residual(gram: Operator, values: Array, vectors: Any) -> float:
 
 
 def residual_of(images: Any, values: Array, vectors: Any) -> float:
-    """The same from the products K v_j."""
+    """max_j ‖K v_j − λ_j v_j‖ / λ₁ from the products K v_j."""
     xp = namespace(vectors)
     R = images - vectors * values[None, :]
     return float(xp.max(lengths(R))) / (float(xp.max(xp.abs(values))) or 1.0)

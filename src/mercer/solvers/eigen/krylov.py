@@ -1,7 +1,7 @@
 """Randomised block Krylov iteration with Rayleigh–Ritz and thick restarts: products with K only.
 
 Musco, Musco, *Randomized block Krylov methods for stronger and faster approximate singular value decomposition* (2015).
-The whole basis is kept orthonormal, and restarted from the leading Ritz vectors when it grows too wide.
+The basis is kept orthonormal, and restarted from the leading Ritz vectors when it grows too wide.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from ...gram import Operator
 from ...types import Array, Namespace
 from ._base import EigenSolver, Spectrum
 
-SUBSET = 300  # samples whose eigenvectors start the iteration
-LEAST = 4  # random vectors beside them, and products before an answer is believed
+SUBSET = 300  # number of samples whose eigenvectors start the iteration
+LEAST = 4  # minimum number of additional random vectors, and of products before a solution is accepted
 
 
 class BlockKrylov(EigenSolver):
@@ -32,11 +32,11 @@ class BlockKrylov(EigenSolver):
     tol : float > 0
         Stop when ‖Kv − λv‖ ≤ tol·λ₁ for every wanted pair.
     oversample : int >= 0
-        Vectors beyond those wanted; more take fewer products of a wider block.
+        Vectors beyond those wanted; more of them need fewer products with a wider block.
     max_iter : int
-        Block products at most; reaching it warns.
+        Maximum number of block products; reaching it warns.
     width : int
-        Blocks in the basis before a restart: memory is 2·n·(n_components + oversample)·width numbers.
+        Number of blocks in the basis before a restart: memory is 2·n·(n_components + oversample)·width numbers.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class BlockKrylov(EigenSolver):
         self.tol, self.oversample, self.max_iter, self.width = tol, oversample, max_iter, width
 
     def _leading(self, gram: Operator, n_components: int, rng: np.random.Generator) -> Spectrum:
-        # operators that are not held have threads of their own, beside which those of BLAS only wait
+        # operators without a dense matrix use their own threads, and BLAS threads would only wait
         with nullcontext() if "dense" in gram.provides else _threads.one_blas_thread:
             return self._iterate(gram, n_components, rng)
 
@@ -74,7 +74,7 @@ class BlockKrylov(EigenSolver):
             values, Y = xp.flip(values), xp.flip(Y, axis=1)
             R = image @ Y[:, :k] - (basis @ Y[:, :k]) * values[None, :k]
             error = float(xp.max(lengths(R))) / (float(xp.max(xp.abs(values))) or 1.0)
-            # eigenvectors of the start alone may pass before the random part has shown what is larger
+            # the starting eigenvectors may converge before the random part reveals larger eigenvalues
             if (error <= tol and iteration >= LEAST) or basis.shape[1] >= n or iteration >= self.max_iter:
                 break
             if status := context({"residual": error, "round": iteration}):
@@ -87,7 +87,7 @@ class BlockKrylov(EigenSolver):
                 T = Y * values[None, :]
                 following = R if keep < n else image
             Q = _orthogonal(following, basis, xp)
-            if Q.shape[1] == 0:  # rounding has swallowed what the products add; residuals are small, but not mixed
+            if Q.shape[1] == 0:  # the products add only rounding; residuals are small, but the vectors are not mixed
                 Q = _orthogonal(R, basis, xp)
             if Q.shape[1] == 0:
                 break
@@ -106,15 +106,15 @@ class BlockKrylov(EigenSolver):
             status = Status.CONVERGED
         else:
             status = status or Status.MAX_ITER
-            advice = "The eigenvalues are close together: raise oversample or max_iter, or ask for fewer components."
-            reached = f"{iteration} block products at a residual of {error:.1e} (tol = {self.tol:g})"
+            advice = "The eigenvalues are close together: raise oversample or max_iter, or use fewer components."
+            reached = f"{iteration} block products with a residual of {error:.1e} (tol = {self.tol:g})"
             warn_early(None, f"BlockKrylov stopped after {reached}", status, advice)
         return Spectrum(values[:k], basis @ Y[:, :k], error, status=status, n_iter=iteration, method="krylov")
 
 
 def _start(gram: Operator, block: int, free: int, rng: np.random.Generator) -> Any:
-    """A block to start with: eigenvectors of a subset of the samples, extended to all, and random vectors."""
-    # the subset saves products; `free` random vectors find what it misses, such as samples far from all of it
+    """The starting block: eigenvectors of a subset of the samples, extended to all, and random vectors."""
+    # the subset saves products; `free` random vectors find what it misses, such as distant samples
     sample, m = gram.like, max(SUBSET, 4 * block)
     xp = namespace(sample)
     if free < LEAST or gram.n < 4 * m:
@@ -131,8 +131,8 @@ def _start(gram: Operator, block: int, free: int, rng: np.random.Generator) -> A
 
 def _orthogonal(V: Array, basis: Any, xp: Namespace) -> Any:
     """An orthonormal basis of V off the span of `basis`; directions lost to rounding are dropped."""
-    # Each pass takes V off the basis and multiplies it by the inverse root of the small matrix VᵀV, which leaves it
-    # orthonormal up to the square of its condition; the directions that one pass leaves are nearly orthonormal already.
+    # Each pass projects V off the basis and multiplies it by the inverse root of the small matrix VᵀV, which makes it
+    # orthonormal up to the square of its condition number; after one pass the directions are nearly orthonormal.
     size = lengths(V)
     V = V / xp.where(size > 0, size, xp.ones_like(size))
     unit = float(xp.finfo(V.dtype).eps)

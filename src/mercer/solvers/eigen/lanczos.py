@@ -1,4 +1,4 @@
-"""A few eigenvalues of a held matrix of middle size by ARPACK, with a check that none was passed over."""
+"""A few eigenvalues of a dense matrix of medium size by ARPACK, with a check that none was missed."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ...gram import Operator
 from ._base import EigenSolver, Spectrum, residual_of
 from .krylov import BlockKrylov
 
-STEPS = 6  # products with a random vector that would show a larger eigenvalue
-BLOCKS = BlockKrylov(tol=1e-10, max_iter=200)  # takes over
-ALONE = 1500  # samples up to which one thread multiplies fastest
-EQUAL = 1e-6  # relative difference within which it makes no difference which eigenvalue was found
+STEPS = 6  # products with a random vector that would reveal a larger eigenvalue
+BLOCKS = BlockKrylov(tol=1e-10, max_iter=200)  # the fallback
+ALONE = 1500  # number of samples up to which one thread is fastest
+EQUAL = 1e-6  # relative difference within which eigenvalues are interchangeable
 
 
 class Lanczos(EigenSolver):
-    """Implicitly restarted Lanczos iteration with one vector: the least work where the matrix fits into the cache.
+    """Implicitly restarted Lanczos iteration with one vector: the least work if the matrix fits into the cache.
 
-    One vector may miss copies of an eigenvalue; where another shows that it did, `BlockKrylov` takes over.
+    A single vector may miss multiple eigenvalues; if a second vector reveals this, `BlockKrylov` takes over.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class Lanczos(EigenSolver):
 
     def _leading(self, gram: Operator, n_components: int, rng: np.random.Generator) -> Spectrum:
         K = gram.dense()
-        symv = get_blas_funcs("symv", (K,))  # reads half of the matrix
+        symv = get_blas_funcs("symv", (K,))  # reads only half of the matrix
         product = partial(symv, 1.0, K.T)
         operator = LinearOperator(K.shape, matvec=product, dtype=K.dtype)
         first, second = rng.uniform(-1.0, 1.0, size=(2, gram.n)).astype(K.dtype)
@@ -57,7 +57,7 @@ class Lanczos(EigenSolver):
 
 
 def _largest_beside(product: Callable[..., np.ndarray], V: np.ndarray, w: np.ndarray) -> float:
-    """A lower bound of the largest eigenvalue on the vectors orthogonal to V, by a few products from w on."""
+    """A lower bound of the largest eigenvalue on the vectors orthogonal to V, by a few products starting from w."""
     basis, images = V, []
     for _ in range(STEPS):
         for _ in range(2):

@@ -17,10 +17,10 @@ from .krylov import BlockKrylov
 
 
 class ResolventGram(Wrapped):
-    """((1 + δ)I − N)⁻¹ of the normalised matrix N of a sparse graph, by its LU decomposition.
+    """((1 + δ)I − N)⁻¹ for the normalised matrix N of a sparse graph, by LU decomposition.
 
-    The same eigenvectors, those near λ = 1 far apart: eigenvalues 1/(1 + δ − λ). Graphs of neighbours have so many λ
-    near 1 that products with N would be needed by the hundred.
+    It has the same eigenvectors as N, with eigenvalues 1/(1 + δ − λ), which are far apart near λ = 1. Neighbourhood
+    graphs have so many λ near 1 that hundreds of products with N would be needed.
     """
 
     SHIFT = 1e-5

@@ -1,10 +1,10 @@
-r"""The fit problem that the representer theorem makes finite, and what every solution of it reports.
+r"""The finite fit problem given by the representer theorem, and its solution.
 
 .. math:: \min_{a,\, c}\; \sum_i w_i\, \ell(y_i, f_i) + \tfrac{\alpha}{2} a^\top K a,
           \qquad f = K a + H c, \quad H^\top a = 0
 
-A solution is good by the norm of its gradient, ‖Σ (wᵢℓ′ᵢ + αaᵢ) k(·, xᵢ)‖ and Hᵀwℓ′, and for convex losses by the
-duality gap: with u = −αa/w the dual value is −Σ wᵢ ℓ*(yᵢ, uᵢ) − (α/2) aᵀKa, which no value of the problem is below.
+The accuracy of a solution is measured by the norm of its gradient, ‖Σ (wᵢℓ′ᵢ + αaᵢ) k(·, xᵢ)‖ and Hᵀwℓ′, and for
+convex losses by the duality gap: with u = −αa/w the dual value −Σ wᵢ ℓ*(yᵢ, uᵢ) − (α/2) aᵀKa is a lower bound.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ...losses import Loss
 from ..linear._base import free_factor
 from ..solution import Certificate, Solution
 
-FLAT = 1e-7  # of the largest curvature: a floor, which where a loss is linear gives αa = −wℓ′ as it should
+FLAT = 1e-7  # floor relative to the largest curvature; where a loss is linear it gives αa = −wℓ′, as it should
 
 
 @dataclass
 class FitProblem:
-    """Kernel matrix, loss, targets, weights, the strength of the penalty, and the values of the free functions."""
+    """Kernel matrix, loss, targets, weights, regularisation parameter, and values of the free functions."""
 
     gram: Gram
     loss: Loss
@@ -33,11 +33,11 @@ class FitProblem:
     alpha: float
     weight: np.ndarray
     H: np.ndarray | None = None
-    shared: dict[str, Any] = field(default_factory=dict, repr=False)  # by problems that differ in alpha or loss alone
+    shared: dict[str, Any] = field(default_factory=dict, repr=False)  # by problems that differ only in alpha or loss
 
     def __post_init__(self) -> None:
         if self.H is not None:
-            free_factor(self.H[self.weight > 0])  # refuses functions whose coefficients the samples do not determine
+            free_factor(self.H[self.weight > 0])  # raises if the samples do not determine the coefficients
 
     @property
     def operator(self) -> Gram:
@@ -46,22 +46,22 @@ class FitProblem:
 
     @property
     def has_constant_alone(self) -> bool:
-        """Whether no other function than a constant is free."""
+        """Whether the only free function is a constant."""
         return self.H is None or (self.H.shape[1] == 1 and bool(np.all(self.H[0] == self.H)))
 
     @property
     def has_single_values(self) -> bool:
-        """Whether the loss of a sample depends on one value of f at it, and on no other sample."""
+        """Whether the loss of each sample depends on a single value of f there, and on no other sample."""
         return len(self.shape) == 1 and not self.loss.coupled
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of f: one value per sample, or several."""
+        """The shape of f: one value per sample, or several."""
         return (self.gram.n, *self.loss.outputs(self.y))
 
     @property
     def spread(self) -> float:
-        """The range of the targets that count, which is the unit of a regression's f."""
+        """The range of the targets with positive weight, the unit of f in regression."""
         y = np.asarray(self.y)[self.weight > 0]
         return float(np.ptp(y) or np.abs(y).max()) or 1.0
 
@@ -70,24 +70,26 @@ class FitProblem:
         return float(self.loss.total(self.y, f, self.weight))
 
     def slope(self, f: np.ndarray) -> np.ndarray:
-        """Its gradient in f."""
+        """The gradient of `total` in f."""
         return np.asarray(self.loss.gradient(self.y, f, self.weight))
 
     def curvature(self, f: np.ndarray, V: np.ndarray) -> np.ndarray:
-        """Its Hessian at f, times V."""
+        """The Hessian of `total` at f, times V."""
         return np.asarray(self.loss.hessian_product(self.y, f, V, self.weight))
 
     def projected(self, a: np.ndarray) -> np.ndarray:
         """The nearest coefficients with Hᵀa = 0."""
         if self.H is None:
             return a
-        H = self.H / np.maximum(np.linalg.norm(self.H, axis=0), 1e-300)  # powers of large numbers hide a constant
+        H = self.H / np.maximum(
+            np.linalg.norm(self.H, axis=0), 1e-300
+        )  # so that powers of large numbers do not hide a constant
         return a - H @ np.linalg.lstsq(H, a, rcond=None)[0]
 
     def answer(self, f: np.ndarray) -> np.ndarray:
-        """−wℓ′(f)/α, which are the coefficients at an optimum, moved to Hᵀa = 0 along the curvature.
+        """The optimal coefficients −wℓ′(f)/α, moved to Hᵀa = 0 along the curvature.
 
-        So moved they stay within the domain of the conjugate: where its boundary is near, the curvature is small.
+        This keeps them within the domain of the conjugate: near its boundary, the curvature is small.
         """
         s = self.slope(f)
         if self.H is None or "hessian_product" not in self.loss.provides:
@@ -106,14 +108,14 @@ class FitProblem:
 
 @dataclass(frozen=True)
 class FitSolution(Solution):
-    """Coefficients, values at the samples, and how good they are."""
+    """Coefficients, values at the samples, and their accuracy."""
 
     coefficients: np.ndarray
     free: np.ndarray | None
     values: np.ndarray
     objective: float
-    gradient_norm: float  # in the space and in the free part, relative to f = 0; nan where the loss has corners
-    gap: float | None  # between this objective and the dual value, where the loss has a conjugate, and a its domain
+    gradient_norm: float  # in the space and in the free part, relative to f = 0; nan if the loss has kinks
+    gap: float | None  # objective minus dual value, if the loss has a conjugate with a in its domain
     history: list[dict[str, float]] = field(default_factory=list)
 
     @property
@@ -132,7 +134,7 @@ def finish(
     method: str,
     history: list[dict[str, float]] | None = None,
 ) -> FitSolution:
-    """The solution of these coefficients, judged anew from them."""
+    """The solution with these coefficients, whose accuracy is computed from them."""
     K = problem.gram
     smooth = np.asarray(K @ a)
     f = smooth + problem.free_part(c)
@@ -149,9 +151,9 @@ def finish(
 
 
 def duality_gap(problem: FitProblem, a: np.ndarray, objective: float) -> float | None:
-    """The objective minus the dual value at the nearest feasible a, or at a multiple of it that is so despite rounding.
+    """The objective minus the dual value at the nearest feasible a, or at a multiple that is feasible despite rounding.
 
-    None for losses without a conjugate. With a free part it is exact up to Hᵀa, which is zero but for rounding.
+    None for losses without a conjugate. With a free part it is exact up to Hᵀa, which is zero up to rounding.
     """
     loss, w, alpha = problem.loss, problem.weight, problem.alpha
     if "conjugate" not in loss.provides:
@@ -168,9 +170,9 @@ def duality_gap(problem: FitProblem, a: np.ndarray, objective: float) -> float |
 
 
 def feasible(problem: FitProblem, a: np.ndarray) -> np.ndarray:
-    """The nearest coefficients within the bounds of the dual with Hᵀa = 0; a itself where there are none.
+    """The nearest coefficients within the bounds of the dual with Hᵀa = 0; a itself if there are no bounds.
 
-    They are clip(a − Hλ), and Newton's method finds the λ for which Hᵀ of them is 0: piecewise linear, and monotone.
+    They are clip(a − Hλ), and Newton's method solves the piecewise linear, monotone equation Hᵀ clip(a − Hλ) = 0 for λ.
     """
     loss, H = problem.loss, problem.H
     if "box" not in loss.provides or a.ndim > 1:
@@ -201,6 +203,6 @@ def gradient_norm(problem: FitProblem, a: np.ndarray, f: np.ndarray) -> float:
     here, start = problem.slope(f), problem.slope(0.0 * f)
     size = float(np.linalg.norm(start)) or 1.0
     free = float(np.linalg.norm(here - problem.projected(here))) / size
-    # of samples that were orthogonal; beside a free part that explains the start, its own norm is rounding
+    # as for orthogonal samples; if a free part explains the start, the norm itself would only be rounding
     apart = size * float(np.sqrt(np.abs(np.asarray(problem.gram.diagonal())).max(initial=0.0))) or 1.0
     return max(norm(here + problem.alpha * a) / max(norm(start), apart), free)

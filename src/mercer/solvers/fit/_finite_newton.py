@@ -1,6 +1,6 @@
-"""Compiled Newton's method for linear machines on the same dense samples: the course of `primal`, without its calls.
+"""Compiled Newton's method for linear machines on the same dense samples: the algorithm of `primal`, without its calls.
 
-Rows z of Z are samples with a last feature for the intercept, so that P = ½‖v‖² + losses, and zeros up to whole lanes.
+Rows z of Z are samples with a last feature for the intercept, so that P = ½‖v‖² + losses, zero-padded to whole lanes.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import numpy as np
 from ..._jit import njit_reordered
 from ...types import Array
 
-NARROWING = 0.4  # of h, from round to round
-INNER = 0.1  # of the gap: how far a round with h > 0 is solved
-ROUND = 30  # steps in a round, at most
-PATIENCE = 4  # rounds without halving the gap, before giving up
+NARROWING = 0.4  # factor of h from round to round
+INNER = 0.1  # accuracy of a round with h > 0, relative to the gap
+ROUND = 30  # maximum number of steps in a round
+PATIENCE = 4  # rounds without halving the gap before giving up
 BLOCK = 256  # rows in a product
-SEARCH = 50  # trials along a step, at most
+SEARCH = 50  # maximum number of trials along a step
 
 
 @njit_reordered
@@ -37,14 +37,14 @@ def solve(
     numbers: Array,
     steps: Any,
 ) -> None:
-    """Minimise for each row of targets from its V, up to a gap of aim·P, as far as `most` steps and rounding allow.
+    """Minimise for each row of targets from its V, to a gap of aim·P or as far as `most` steps and rounding allow.
 
     V and β become the best found, `numbers` their objective and gap.
     """
     n, width = Z.shape
     H, whole, Y = np.zeros((width, width)), np.zeros((width, width)), np.empty((max(width, BLOCK), width))
     counted, active = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
-    alike = len(cost) > 1 and np.all(cost == cost[0])  # then they share what they begin with: all samples active
+    alike = len(cost) > 1 and np.all(cost == cost[0])  # then they share the start: all samples active
     if alike:
         _add(Z, cost[0], ~counted, 1.0, whole, Y)
     for k in range(len(target)):
@@ -69,7 +69,7 @@ def _machine(
     numbers: Array,
     work: Any,
 ) -> int:
-    """Rounds of the method of multipliers, or for h = 0 of Newton's method alone; the number of steps."""
+    """Rounds of the method of multipliers, or for h = 0 plain Newton's method; return the number of steps."""
     n, width = Z.shape
     target, cost, lower, upper = pieces
     active = work[3]
@@ -136,7 +136,7 @@ def _response(r: float, gain: float, lower: float, upper: float, epsilon: float)
 
 @njit_reordered
 def _respond(moving: Any, F: Array, beta: Array, active: Any) -> None:
-    """β at f, and where it varies."""
+    """β at f, and the samples where it varies."""
     pull, gain, lower, upper, epsilon = moving
     for i in range(len(F)):
         b = _response(pull[i] - F[i], gain[i], lower[i], upper[i], epsilon)
@@ -153,7 +153,7 @@ def _gradient(Z: Array, v: Array, beta: Array, G: Array) -> None:
 def _certificate(
     pieces: Any, epsilon: float, own: float, F: Array, beta: Array, v: Array, G: Array
 ) -> tuple[float, float]:
-    """Objective and duality gap, the sum of what each β leaves of its loss and of ½‖G‖²."""
+    """Objective and duality gap: the losses minus their values at β, plus ½‖G‖²."""
     target, cost, lower, upper = pieces
     objective, gap = 0.5 * _dot(v, v), 0.5 * _dot(G, G)
     for i in range(len(F)):
@@ -170,7 +170,7 @@ def _certificate(
 
 @njit_reordered
 def _search(moving: Any, F: Array, D: Array, linear: float, square: float, start: float) -> float:
-    """The t > 0 where the slope along a step vanishes, as `primal.search`."""
+    """The t > 0 where the slope along a step vanishes, as in `primal.search`."""
     pull, gain, lower, upper, epsilon = moving
     low, high, t = 0.0, -1.0, 1.0
     for _ in range(SEARCH):
@@ -195,7 +195,7 @@ def _search(moving: Any, F: Array, D: Array, linear: float, square: float, start
 
 @njit_reordered
 def _direction(Z: Array, cost: Array, softness: float, G: Array, S: Array, work: Any) -> None:
-    """S = −(I + Σ (c/softness) z zᵀ)⁻¹G over the active samples; by their products where they are few."""
+    """S = −(I + Σ (c/softness) z zᵀ)⁻¹G over the active samples, using their Gram matrix if they are few."""
     H, Y, counted, active = work
     n, width = Z.shape
     m = changed = 0
@@ -236,7 +236,7 @@ def _add(Z: Array, cost: Array, chosen: Any, sign: float, H: Array, Y: Array) ->
 
 @njit_reordered
 def _gather(Z: Array, cost: Array, chosen: Any, start: int, Y: Array) -> Any:
-    """Chosen rows of Z from `start` times √c, as many as Y has room for, and where the next ones begin."""
+    """Chosen rows of Z from `start`, times √c, as many as fit in Y; return where the next ones begin."""
     m, i = 0, start
     while i < len(Z) and m < len(Y):
         if chosen[i]:
@@ -250,7 +250,7 @@ def _gather(Z: Array, cost: Array, chosen: Any, start: int, Y: Array) -> Any:
 
 @njit_reordered
 def _solve(A: Array, q: Array) -> None:
-    """q becomes A⁻¹q; of A, positive definite, what is right of the diagonal counts, and becomes its factor."""
+    """Overwrite q with A⁻¹q, and the upper triangle of a positive definite A, the only part read, with its factor."""
     m = len(q)
     for start in range(0, m, 4):  # four rows at a time
         end = min(start + 4, m)

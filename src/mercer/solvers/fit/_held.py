@@ -12,14 +12,14 @@ from ._smo import LANES, smo, smo_groups, smo_single
 from .rounds import IDLE, PATIENCE, ROUNDING
 
 UNSEEN, RUNNING, CONVERGED, PRECISION, MAX_ITER = -1, 0, 1, 2, 3
-ROUND = 200  # steps of a round, for each variable: f is then computed anew
+ROUND = 200  # steps per variable in a round; f is then recomputed
 
 
 @njit
 def solve(
     K: Array, unit: float, index: Any, edges: Any, box: Any, groups: int, ends: Any, state: Any, report: Any
 ) -> None:
-    """Solve problems that are still running, until about so many steps are taken.
+    """Continue the problems that are still running, until about the given number of steps is taken.
 
     Problem p has the variables edges[p] … edges[p + 1]; `index` says which sample each stands for, and `unit`·K is the
     matrix. `box` has p, the bounds, the ridge and the group of each variable, `ends` the tolerance, the most steps of a
@@ -32,7 +32,7 @@ def solve(
     sizes = edges[1:] - edges[:-1]
     whole = len(sizes) == 1 and _is_whole(K, unit, index, ridge)
     widest = 0 if whole else -(-sizes.max() // LANES) * LANES
-    memory = np.empty(widest**2)  # of all problems in turn, since fresh memory is slow
+    memory = np.empty(widest**2)  # reused for all problems, since fresh memory is slow
     taken = 0
     for p in range(len(sizes)):
         if status[p] > RUNNING or (taken >= quota and status[p] == RUNNING):
@@ -66,7 +66,7 @@ def _gather(Q: Array, K: Array, unit: float, index: Any, ridge: Array) -> None:
 
 @njit
 def _one(Q: Array, index: Any, box: Any, groups: int, ends: Any, state: Any, report: Any) -> None:
-    """Rounds of SMO, each from f in full precision, until the conditions hold there."""
+    """Rounds of SMO, each starting from f in full precision, until the conditions hold there."""
     (linear, lower, upper, ridge, group), (beta, f), (status, steps, numbers, offsets, course) = box, state, report
     tol, most, quota = ends
     n, width = len(linear), len(Q)
@@ -75,7 +75,7 @@ def _one(Q: Array, index: Any, box: Any, groups: int, ends: Any, state: Any, rep
     low[:n], high[:n], x[:n], of_group[:n] = lower, upper, beta, group
     for i in range(n):
         diagonal[i] = Q[i, i]
-    taken, resumed = 0, status[0] == RUNNING  # the state in which the last call ended was looked at there
+    taken, resumed = 0, status[0] == RUNNING  # the final state of the last call was already checked there
     idle, stalled, least, narrowest = course
     while True:
         _slope(Q, index, linear, x, ridge, g)
@@ -121,7 +121,7 @@ def _one(Q: Array, index: Any, box: Any, groups: int, ends: Any, state: Any, rep
 
 @njit
 def _slope(Q: Array, index: Any, linear: Array, x: Array, ridge: Array, g: Array) -> None:
-    """g = p − Qx, by the rows of samples that are not zero; what cancels between copies of one does so before."""
+    """g = p − Qx, by the rows of samples with nonzero x; copies of a sample are summed first, to avoid cancellation."""
     n = len(linear)
     total, first = np.zeros(index.max() + 1), np.full(index.max() + 1, -1)
     for i in range(n):
@@ -135,7 +135,7 @@ def _slope(Q: Array, index: Any, linear: Array, x: Array, ridge: Array, g: Array
             row = Q[i]
             for j in range(n):
                 g[j] -= factor * row[j]
-            g[i] += factor * ridge[i]  # the row has it between the variable and itself
+            g[i] += factor * ridge[i]  # only between the variable and itself
 
 
 @njit
@@ -151,7 +151,7 @@ def _is_whole(K: Array, unit: float, index: Any, ridge: Array) -> bool:
 
 @njit
 def _violators(g: Array, x: Array, low: Array, high: Array, group: Any, groups: int, n: int, tol: float) -> int:
-    """How many variables break their condition against some other of their group by more than `tol`."""
+    """The number of variables that violate their condition against another of their group by more than `tol`."""
     top, bottom = np.full(max(groups, 1), -1e300), np.full(max(groups, 1), 1e300)
     if groups == 0:
         top[0] = bottom[0] = 0.0
@@ -170,7 +170,7 @@ def _violators(g: Array, x: Array, low: Array, high: Array, group: Any, groups: 
 
 @njit
 def _gap(g: Array, x: Array, low: Array, high: Array, group: Any, groups: int, n: int, offsets: Array) -> float:
-    """The largest violation, and each group's offset: the mean of the free g, else the middle of its interval."""
+    """The largest violation, and each group's offset: the mean of g over free variables, or its interval's midpoint."""
     gap = 0.0
     if groups == 0:
         for i in range(n):

@@ -1,4 +1,4 @@
-"""Compiled part of `many`: the machines of all pairs of classes for growing C, on one kernel matrix."""
+"""Compiled part of `many`: the machines of all pairs of classes for increasing C, on one kernel matrix."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ..._jit import njit
 from ...types import Array
 from ._smo import LANES, gradient, smo
 
-STEPS = 1 << 14  # of one call of SMO: a request to stop is heard between calls
-FAR = 0.3  # of the way to the next C, from which it is gone to its end
+STEPS = 1 << 14  # of one call of SMO; requests to stop are checked between calls
+FAR = 0.3  # fraction of the way to the next C above which the whole way is taken
 
 
 @njit
@@ -30,14 +30,14 @@ def solve(
     gaps: Any,
     steps: Any,
 ) -> None:
-    """All pairs for all C on unit·K, into the last four, until `stop[0]` is not zero; samples lie class after class."""
+    """All pairs for all C on unit·K, into the last four, until `stop[0]` is nonzero; samples are sorted by class."""
     S = np.empty((len(order), len(order)))
     for i in range(len(order)):
         source, target = K[order[i]], S[i]
         for j in range(len(order)):
             target[j] = unit * source[order[j]]
     sizes = np.sort(edges[1:] - edges[:-1])
-    memory = np.empty(_padded(sizes[-1] + sizes[-2]) ** 2)  # of all pairs in turn, since fresh memory is slow
+    memory = np.empty(_padded(sizes[-1] + sizes[-2]) ** 2)  # reused for all pairs, since fresh memory is slow
     pair = 0
     for a in range(len(sizes) - 1):
         for b in range(a + 1, len(sizes)):
@@ -65,7 +65,7 @@ def _padded(n: int) -> int:
 def _path(
     Q: Array, first: int, bound: Any, strengths: Any, tol: float, most: int, stop: Any, parts: Any, report: Any
 ) -> None:
-    """One pair for growing C: β between zero and C times `bound`, and f = y − Kβ, which follows it."""
+    """One pair for increasing C: β between zero and C times `bound`, with f = y − Kβ updated along."""
     n, width = len(bound), len(Q)
     diagonal, lower, upper = np.ones(width), np.zeros(width), np.zeros(width)
     beta, last, f = np.zeros(width), np.zeros(width), np.zeros(width)
@@ -91,9 +91,9 @@ def _path(
 
 @njit
 def _stretch(beta: Array, last: Any, f: Array, first: int, n: int, ratio: float, lower: Array, upper: Array) -> None:
-    """β, and f with it, times the s ≤ ratio that minimises s²βᵀKβ/2 − s yᵀβ, or the ratio itself if s is close to it.
+    """Scale β and f by the s ≤ ratio that minimises s²βᵀKβ/2 − s yᵀβ, or by the ratio itself if s is close to it.
 
-    Then all variables at a bound stay at one, which saves more steps than the best factor.
+    With the ratio, all variables at a bound stay at one, which saves more steps than the best factor.
     """
     linear = squared = 0.0
     for i in range(n):
@@ -106,13 +106,13 @@ def _stretch(beta: Array, last: Any, f: Array, first: int, n: int, ratio: float,
         y = 1.0 if i < first else -1.0
         end = upper[i] if i < first else lower[i]
         f[i], last[i] = y - scale * (y - f[i]), scale * beta[i]
-        # multiplied, a bound may miss the new one by a rounding, and would count as free
+        # after scaling, a variable may miss its new bound by rounding, and would count as free
         beta[i] = end if abs(last[i]) >= (1.0 - 1e-14) * abs(end) else last[i]
 
 
 @njit
 def _follow(Q: Array, beta: Array, last: Any, f: Array, n: int) -> None:
-    """f = y − Kβ from its value at the last β, which becomes β."""
+    """Update f = y − Kβ from its value at `last`, which becomes β."""
     rows, change = np.empty(n, np.int64), np.empty(n)
     count = 0
     for j in range(n):
@@ -125,7 +125,7 @@ def _follow(Q: Array, beta: Array, last: Any, f: Array, n: int) -> None:
 
 @njit
 def _gap(f: Array, beta: Array, lower: Array, upper: Array, n: int) -> Any:
-    """LIBSVM's criterion, and the offset: the mean of f over free variables, else the middle of its interval."""
+    """LIBSVM's criterion, and the offset: the mean of f over free variables, or else the midpoint of its interval."""
     top, bottom, total, free = -1e300, 1e300, 0.0, 0
     for i in range(n):
         grows, falls = beta[i] < upper[i], beta[i] > lower[i]

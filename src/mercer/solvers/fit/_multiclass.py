@@ -16,11 +16,11 @@ from ._smo import BIG
 
 @njit
 def nearest(v: Array, lower: Array, upper: Array, loose: Any, out: Array) -> None:
-    """The point of {lower ≤ b ≤ upper, Σb = 0} nearest to v, which is v − θ cut off at the bounds."""
-    # Without bounds θ is a mean. If what the entries exceed their upper bounds by outweighs what they fall short of
-    # their lower ones, θ will fall, and those above stay above: they are fixed, and the others go on. Exact after at
-    # most one round per entry. Bitran, Hax, *Disaggregation and resource allocation using convex knapsack problems with
-    # bounded variables* (1981). `loose` is room for a flag per entry.
+    """The point of {lower ≤ b ≤ upper, Σb = 0} nearest to v: v − θ clipped to the bounds."""
+    # Without bounds θ is a mean. If the total excess over upper bounds is larger than the total shortfall below lower
+    # ones, θ will fall, and entries above their bounds stay above: they are fixed, and the rest is repeated (or vice
+    # versa). Exact after at most one round per entry. Bitran, Hax, *Disaggregation and resource allocation using convex
+    # knapsack problems with bounded variables* (1981). `loose` is workspace for one flag per entry.
     theta, fixed = 0.0, 0.0
     loose[:] = True
     for _ in range(len(v)):
@@ -50,8 +50,8 @@ def nearest(v: Array, lower: Array, upper: Array, loose: Any, out: Array) -> Non
 
 @njit
 def project(beta: Array, lower: Array, upper: Array) -> None:
-    """Each sample's coefficients at the nearest point of its constraints."""
-    # those that meet them but for rounding stay as they are, so that none leaves its bound by rounding
+    """Project each sample's coefficients onto its constraints."""
+    # coefficients that satisfy them up to rounding are not changed, so that none leaves its bound by rounding
     k, n = beta.shape
     v, low, high, new, loose = np.empty(k), np.empty(k), np.empty(k), np.empty(k), np.empty(k, np.bool_)
     for i in range(n):
@@ -64,10 +64,10 @@ def project(beta: Array, lower: Array, upper: Array) -> None:
 @njit_reordered
 def descend(K: Array, f: Array, beta: Array, lower: Array, upper: Array, tol: float, most: int) -> int:
     """Steps of the worst sample until max{f : β < upper} − min{f : β > lower} ≤ tol for each. Changes β."""
-    # Along one sample the objective is ½Kᵢᵢ‖Δ‖² − fᵢ·Δ, whose minimum under the constraints is the point nearest to βᵢ
-    # + fᵢ/Kᵢᵢ. `up` and `low` hold f where a coefficient may grow or fall and ∓big elsewhere, so that no pass has a
-    # branch. The search for the worst sample makes a step three times as dear, and taking samples in turn would need
-    # ten times the steps.
+    # For one sample the objective is ½Kᵢᵢ‖Δ‖² − fᵢ·Δ, whose constrained minimum is the feasible point nearest to βᵢ +
+    # fᵢ/Kᵢᵢ. `up` and `low` contain f where a coefficient may increase or decrease and ∓big elsewhere, which avoids
+    # branches. The search for the worst sample triples the cost of a step, but cyclic order would need ten times the
+    # steps.
     k, q = f.shape
     kind = K.dtype.type
     big = kind(BIG)
@@ -102,7 +102,7 @@ def descend(K: Array, f: Array, beta: Array, lower: Array, upper: Array, tol: fl
             below[m], above[m] = lower[m, i], upper[m, i]
             g[m] = up[m, i] if beta[m, i] < above[m] else low[m, i]
             room, top, least = max(room, above[m] - below[m]), max(top, g[m]), min(least, g[m])
-        # next to no curvature: so far beyond the bounds that they decide, and not so far that they are lost in rounding
+        # almost no curvature: go far enough that the bounds decide, but not so far that they are lost in rounding
         curve = max(float(K[i, i]), 1e-4 * (top - least) / room)
         for m in range(k):
             v[m] = beta[m, i] + g[m] / curve
@@ -120,7 +120,7 @@ def descend(K: Array, f: Array, beta: Array, lower: Array, upper: Array, tol: fl
                     change = step * Ki[t]
                     u[t] -= change
                     w[t] -= change
-        if still:  # the violation is one of rounding
+        if still:  # the violation is due to rounding
             break
         count += 1
     return count

@@ -12,33 +12,33 @@ from ..._threads import Workers
 from ...evaluation import Evaluator
 from ...types import DType
 
-GROUP = 64  # rows that are computed together in shared blocks
+GROUP = 64  # rows computed together in shared blocks
 
 
 class Segment:
-    """Some samples of a problem, ready to give rows.
+    """A subset of the samples of a problem, which provides kernel rows.
 
     Parameters
     ----------
     evaluator : Evaluator
-        The entries between these samples.
-    dtype : of the rows; ``exact(rows, columns)``, between any of all samples, is double.
+        Kernel entries between these samples.
+    dtype : of the rows; ``exact(rows, columns)``, between any samples of the problem, is double.
 
     Attributes
     ----------
     index : array of int
-        Which of all samples these are.
+        Indices of these samples among all.
     """
 
     def __init__(self, evaluator: Evaluator, dtype: DType = np.float64):
         self.evaluator, self.exact = evaluator.cast(dtype), evaluator.exact
-        with np.errstate(over="ignore", invalid="ignore"):  # the solver refuses what is not finite
+        with np.errstate(over="ignore", invalid="ignore"):  # the solver rejects values that are not finite
             self.diagonal = host(evaluator.diagonal()).astype(np.float64)
         self.index = np.arange(len(self.diagonal))
 
     @property
     def n(self) -> int:
-        """How many samples there are."""
+        """The number of samples."""
         return len(self.index)
 
     def take(self, index: np.ndarray) -> Segment:
@@ -50,7 +50,7 @@ class Segment:
 
 
 class Arena:
-    """Memory that one problem after another uses, because the first touch of fresh memory is slow."""
+    """Memory reused by successive problems, because the first touch of fresh memory is slow."""
 
     def __init__(self) -> None:
         self.memory: np.ndarray | None = None
@@ -64,18 +64,18 @@ class Arena:
 
 
 class Block:
-    """Rows of the matrix between two segments, at most `capacity` of them; the least recently used make room.
+    """A cache of at most `capacity` rows of the matrix between two segments; the least recently used are evicted.
 
-    A block that has room for all rows may be shared by threads: each row has its own place for good, and a row that two
-    threads compute at once is written twice with the same values. Places are given out in turn, so that memory is
-    touched only as far as it is used. In `shared` blocks, rows that are not `separate` come in fixed groups, so that
-    the timing of threads does not decide which rows are computed together, and with which digits.
+    A block with capacity for all rows can be shared by threads: each row has a permanent place, and a row computed by
+    two threads at once is written twice with the same values. Places are assigned in order, so that only used memory is
+    touched. In `shared` blocks, rows that are not `separate` are computed in fixed groups, so that thread timing does
+    not affect which rows are computed together, and hence their rounding.
     """
 
     def __init__(
         self, S: Segment, T: Segment, capacity: int, dtype: DType, arena: Arena | None = None, shared: bool = False
     ):
-        self.S, self.T, self.grouped = S, T, shared and not S.evaluator.left.separate
+        self.S, self.T, self.grouped = S, T, shared and not S.evaluator.separate
         self.capacity = min(max(capacity, 4), S.n)
         self.K = np.empty((self.capacity, T.n), dtype) if arena is None else arena.take(self.capacity, T.n, dtype)
         self.slot = np.full(S.n, -1)
@@ -90,7 +90,7 @@ class Block:
         return self.capacity == self.S.n
 
     def require(self, rows: np.ndarray, clock: int, workers: Workers) -> np.ndarray:
-        """Have these rows computed, and return where they are."""
+        """Compute these rows if needed, and return their places."""
         slot = self.slot[rows]
         missing = np.unique(rows[slot < 0])
         if len(missing):
@@ -104,7 +104,7 @@ class Block:
         return slot
 
     def _parts(self, missing: np.ndarray) -> list[np.ndarray]:
-        """The rows to compute, each part at once."""
+        """The rows to compute, in parts computed together."""
         if not self.grouped:
             return [missing]
         starts = GROUP * np.unique(missing // GROUP)
@@ -112,7 +112,7 @@ class Block:
 
     def _place(self, missing: np.ndarray) -> np.ndarray:
         with self.lock:
-            first = missing[self.owner[missing] < 0]  # of a whole block, `owner` is the place that a row was given
+            first = missing[self.owner[missing] < 0]  # in a whole block, `owner` is the place assigned to a row
             self.owner[first] = np.arange(self.used, self.used + len(first))
             self.used += len(first)
         return self.owner[missing]

@@ -5,8 +5,8 @@ second-order information: Fan, Chen, Lin, *Working set selection using second or
 (2005), WSS 2; without an equality, a variable by the exact decrease of the objective, and its best partner (Steinwart,
 Hush, Scovel, *Training SVMs without offset*, 2011).
 
-Callers bring K and f to a size of about 1 by powers of two, so that the sentinels and the least curvature
-mean the same in every unit. No value steers an index out of its array: whatever K and f hold, the loops end.
+Callers scale K and f to about 1 by powers of two, so that the sentinels and the smallest curvature do not depend on
+units. No value can drive an index out of bounds: the loops end for any K and f.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..._jit import as_float, as_integer, maximum, minimum, njit, njit_reordered
 from ...types import Array
 
 BIG = 1e37  # stands for infinity, in either precision
-CHUNK = 128  # values of which the search for a maximum looks at once
+CHUNK = 128  # values compared at once in the search for a maximum
 LANES = 16  # blocks are padded to a multiple of this, with variables that cannot move
 RECIPROCAL, TWO = np.int32(0x7EF311C7), np.float32(2)
 
@@ -33,7 +33,7 @@ def _reciprocal(a: Array) -> Any:
 
 @njit_reordered
 def _find(values: Array, largest: Any) -> int:
-    """The first index of `largest`, the maximum of `values`, by chunks that vectorise; 0 where no value equals it."""
+    """The first index of `largest`, the maximum of `values`, by vectorised chunks; 0 if no value equals it."""
     whole = len(values) // CHUNK * CHUNK
     for start in range(0, whole, CHUNK):
         best = values[start]
@@ -53,8 +53,8 @@ def _find(values: Array, largest: Any) -> int:
 def smo(K: Array, f: Array, beta: Array, lower: Array, upper: Array, diagonal: Array, tol: float, most: int) -> int:
     """One equality: steps along eᵢ − eⱼ until max{f : β < upper} − min{f : β > lower} ≤ tol. Changes β and f.
 
-    `up` and `low` hold f where a variable may grow or fall and ∓big elsewhere, so that no pass has a branch; the update
-    of f is fused with the search for i. A division would cost more than all the rest: gains are approximate.
+    `up` and `low` contain f where a variable may increase or decrease and ∓big elsewhere, which avoids branches; the
+    update of f is fused with the search for i. Gains are approximate, since a division would cost more than all else.
     """
     n = len(f)
     kind = K.dtype.type
@@ -179,7 +179,7 @@ def smo_single(
 ) -> int:
     """No equality: exact steps of two variables, the one that lowers the objective most, and its best partner.
 
-    One alone would zigzag where rows are alike, in as many steps as the bounds are wide.
+    Steps of a single variable would zigzag if rows are similar, in a number proportional to the width of the bounds.
     """
     n = len(f)
     g = f.astype(np.float64)
@@ -257,7 +257,7 @@ def gradient(f: Any, rows: Any, slots: Any, change: Any, start: int, stop: int) 
 def mirror(Q: Any, rows: Any, fresh: Any, start: int, stop: int) -> None:
     """Q[c, rows] = Q[rows, c] for the columns start … stop, by blocks of rows: the matrix is symmetric.
 
-    Of two `fresh` rows the later is made equal to the earlier, so that no entry is both read and written.
+    Of two `fresh` rows, the later is set equal to the earlier, so that no entry is both read and written.
     """
     for first in range(0, len(rows), 16):
         last = min(len(rows), first + 16)

@@ -1,4 +1,4 @@
-"""The small dense problem on a working set: its matrix, kept from round to round, and the inner steps on it."""
+"""The small dense problem on a working set: its matrix, kept between rounds, and the inner steps on it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._rows import Block
 from ._smo import CHUNK, gather, mirror, smo, smo_groups, smo_single
 from .rounds import OVERFLOW
 
-WRONG = 1e-3  # of k(x, x): where single precision misses it by more, as for data far from scaled, rows are not trusted
+WRONG = 1e-3  # relative error of k(x, x) in single precision above which rows are not trusted, as for unscaled data
 
 Parts = list[tuple[slice, np.ndarray]]
 Slots = dict[tuple[int, int], np.ndarray]
@@ -26,7 +26,7 @@ class WorkingMatrix:
     """(K + R)/2^unit between the variables of the working set; those that stay keep their row and column.
 
     A working set has at most `largest` variables. `blocks` are the kernel rows of each segment over the columns of each
-    segment; `diagonal` is that of K + R, and `ridge` that of R alone.
+    segment; `diagonal` is the diagonal of K + R, and `ridge` that of R.
     """
 
     def __init__(
@@ -36,13 +36,13 @@ class WorkingMatrix:
         self.blocks, self.diagonal, self.ridge, self.workers = blocks, diagonal, ridge, workers
         # rows that lie a power of 2 apart would compete for the same lines of the cache
         self.Q = np.zeros((width, width + 32), blocks[0][0].K.dtype)
-        self.seats = np.full(width, -1)  # which variable has which row of Q; −1 is a hole
+        self.seats = np.full(width, -1)  # the variable of each row of Q; −1 is a free row
         self.unit: int | None = None
 
     def _seat(self, working: np.ndarray) -> np.ndarray:
-        """Which variables are new: they fill the holes that others have left."""
+        """The new variables, which are given the rows that others have left."""
         n = len(self.diagonal)
-        stays = np.zeros(n + 1, dtype=bool)  # the last for holes
+        stays = np.zeros(n + 1, dtype=bool)  # the last for free rows
         stays[working] = True
         self.seats[~stays[self.seats]] = -1
         seated = np.zeros(n + 1, dtype=bool)
@@ -52,14 +52,14 @@ class WorkingMatrix:
         return fresh
 
     def admit(self, working: np.ndarray, parts: Parts, slots: Slots) -> bool:
-        """Take these (sorted) variables in, whose kernel rows lie at `slots`; whether the rows can be trusted."""
+        """Admit these (sorted) variables, with kernel rows at `slots`; return whether the rows can be trusted."""
         Q, dtype = self.Q, self.Q.dtype
         fresh = self._seat(working)
         new = working[fresh]
         at = np.flatnonzero(self.seats >= 0)
         self.at = at = at[np.argsort(self.seats[at])]  # the seats of `working`
         self.width = width = -(-(int(at.max()) + 1) // CHUNK) * CHUNK
-        if self.unit is None:  # a diagonal of zeros, as of a negative distance, tells nothing
+        if self.unit is None:  # a zero diagonal, as for a negative distance, gives no scale
             some = [self.blocks[k][k].K[slots[k, k][:8]].ravel() for k in range(len(parts))]
             self.unit = exponent(np.concatenate([self.diagonal, *some]))
         scale = dtype.type(np.ldexp(1.0, -self.unit))
@@ -94,7 +94,7 @@ class WorkingMatrix:
         tol: float,
         most: int,
     ) -> tuple[np.ndarray, int]:
-        """β on the working set after inner steps, and how many; from f, β and the bounds of all variables."""
+        """β on the working set after inner steps, and their number; from f, β and the bounds of all variables."""
         # in units of 2^size for f and 2^(size − unit) for β all numbers are about 1, and the compiled constants fit
         at, width, dtype = self.at, self.width, self.Q.dtype
         assert self.unit is not None
@@ -102,7 +102,7 @@ class WorkingMatrix:
         of_beta = self.unit - size
 
         def padded(values: np.ndarray, e: int, dtype: DType = np.float64) -> Any:
-            out = np.zeros(width, dtype)  # a hole has lower = upper = 0 and cannot move
+            out = np.zeros(width, dtype)  # a free row has lower = upper = 0 and cannot move
             out[at] = np.ldexp(values[working], e)
             return out
 

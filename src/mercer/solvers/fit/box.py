@@ -1,7 +1,7 @@
-r"""Fit problems whose dual is a box, through the working-set solver: exact, also where the loss has corners.
+r"""Fit problems with a box-constrained dual, by the working-set solver: exact even if the loss has kinks.
 
-Losses with a `box` are maxima of finitely many lines or parabolas in f: with bounds w/α their coefficients a are
-sums of variables β between bounds; without a free part, or with a constant alone, there is one equality at most.
+Losses with a `box` are maxima of finitely many lines or parabolas in f: with bounds w/α, their coefficients a are sums
+of box-constrained variables β. Without a free part, or with only a constant, there is at most one equality.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .working_set import LARGEST, SINGLE, BoxProblem, BoxSolution, minimise
 
 
 def box(problem: FitProblem, tol: float = 1e-6, max_iter: int = -1) -> FitSolution:
-    """Solve to max{f : β can grow} − min{f : β can fall} ≤ tol, in units of f."""
+    """Solve until max{f : β can increase} − min{f : β can decrease} ≤ tol, in units of f."""
     gram, constant = problem.gram, problem.H is not None
     parts = problem.loss.box(problem.y, problem.weight / problem.alpha)
     linear, lower, upper = (np.concatenate([part[k] for part in parts]) for k in range(3))
@@ -46,7 +46,7 @@ def _on_matrix(gram: Gram, dual: BoxProblem, copies: int, tol: float, max_iter: 
 
 
 def _on_rows(gram: Gram, dual: BoxProblem, copies: int, tol: float, max_iter: int) -> BoxSolution:
-    """The solution on rows, in double precision where single does not suffice."""
+    """The solution on rows, in double precision if single does not suffice."""
     count = _threads.n_threads()
     with ThreadPoolExecutor(count) as pool:
         workers = Workers(pool, count)

@@ -1,8 +1,8 @@
-"""Box-constrained problems on a kernel matrix that is held: any number of them in one compiled call.
+"""Box-constrained problems on a dense kernel matrix in memory: any number of them in one compiled call.
 
 The problem is that of `working_set`. Up to some two thousand samples the whole matrix costs less than the choice of
-working sets, and all pairs of classes share it. Everything is in double precision: f = p − (K + R)β is computed anew
-after each round of steps, so that the gap at the end is that of β itself.
+working sets, and all pairs of classes share it. Everything is in double precision: f = p − (K + R)β is recomputed
+after each round of steps, so that the final gap is exact for β.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from .working_set import BoxProblem, BoxSolution
 
 __all__ = ["BoxSolutions", "joined", "minimise"]
 
-ALONE = 1 << 20  # entries of all matrices, up to which one thread is fastest
-QUOTA = 1 << 17  # steps between two looks at the clock
+ALONE = 1 << 20  # total entries of the matrices up to which one thread is fastest
+QUOTA = 1 << 17  # steps between checks of the clock
 ENDS = {CONVERGED: Status.CONVERGED, PRECISION: Status.PRECISION, MAX_ITER: Status.MAX_ITER}
 
 
 @dataclass(frozen=True, eq=False)
 class BoxSolutions(Sequence[BoxSolution]):
-    """The solutions of several problems: arrays over all of them, and each as a `BoxSolution`.
+    """The solutions of several problems, as arrays over all of them and individually as `BoxSolution`.
 
     Attributes
     ----------
@@ -44,9 +44,9 @@ class BoxSolutions(Sequence[BoxSolution]):
     steps : array of int
     ends : tuple of Status
     rounds : int
-        Compiled calls.
+        Number of compiled calls.
     seconds : float
-        That all of them took.
+        Their total time.
     """
 
     edges: np.ndarray
@@ -65,14 +65,14 @@ class BoxSolutions(Sequence[BoxSolution]):
 
     @property
     def early(self) -> list[BoxSolution]:
-        """Those that have not converged."""
+        """The solutions that have not converged."""
         return [self[k] for k, end in enumerate(self.ends) if end is not Status.CONVERGED]
 
     def __getitem__(self, k: Any) -> Any:
         if isinstance(k, slice):
             return [self[i] for i in range(*k.indices(len(self)))]
         if not -len(self) <= k < len(self):
-            raise IndexError(f"there are {len(self)} solutions, none at {k}.")
+            raise IndexError(f"there are {len(self)} solutions, but none at {k}.")
         k = range(len(self))[k]
         part, numbers = slice(self.edges[k], self.edges[k + 1]), self.numbers[k].tolist()
         course = zip((numbers[:3], numbers[3:6]), (0, int(self.edges[k + 1] - self.edges[k])), strict=True)
@@ -105,22 +105,22 @@ def minimise(
     monitor: Monitor | None = None,
     n_jobs: int | None = 1,
 ) -> BoxSolutions:
-    """Solve problems that stand one after another in `problem`, on the matrix K of all samples.
+    """Solve problems that are concatenated in `problem`, on the matrix K of all samples.
 
     Parameters
     ----------
     K : array of shape (n, n), float64
         Symmetric.
     index : array of int
-        The sample that each variable stands for.
+        The sample of each variable.
     edges : array of int
         Problem k has the variables edges[k] to edges[k + 1].
     problem : BoxProblem
-        Its groups are numbered anew in each problem.
+        Group numbers start from 0 in each problem.
     tol, max_iter
-        As of `working_set.minimise`, for each problem.
+        As in `working_set.minimise`, for each problem.
     monitor : callable
-        Asked before each compiled call, of 2¹⁷ steps; a status ends the run.
+        Called before each compiled call of 2¹⁷ steps; it ends the run by returning a status.
     n_jobs : int, optional
         Threads that share the problems; None uses all cores.
 
@@ -132,7 +132,7 @@ def minimise(
     >>> found[0].beta.round(3).tolist(), found[0].status.name
     ([0.0, -0.5, 0.5, 0.0], 'CONVERGED')
     """
-    with np.errstate(over="ignore", invalid="ignore"):  # the sum of finite numbers may be none
+    with np.errstate(over="ignore", invalid="ignore"):  # sums of finite numbers may overflow
         finite = np.isfinite(K.sum()) or np.isfinite(K).all()
     if not finite:
         raise OverflowError(OVERFLOW)
@@ -142,7 +142,7 @@ def minimise(
     nothing = np.zeros(len(index))
     first = nothing if problem.start is None else problem.start
     # in units of 2ᵉ for K and 2ˢ for f all numbers are about 1, and the compiled constants fit
-    e = exponent(np.append(K[:8], np.diagonal(K)))  # a diagonal of zeros, as of a negative distance, tells nothing
+    e = exponent(np.append(K[:8], np.diagonal(K)))  # a zero diagonal, as for a negative distance, gives no scale
     s = max(exponent(problem.linear), exponent(first) + e if first.any() else -10000)
     lower, upper = (np.clip(scaled(bound, e - s), -FAR, FAR) for bound in problem.box)
     start = scaled(first, e - s)
@@ -167,21 +167,21 @@ def minimise(
             rounds += 1
             jobs = [(part, 0 if early else QUOTA) for part in parts]
             run(jobs, work, n_jobs) if len(parts) > 1 else work(jobs[0])
-        except KeyboardInterrupt:  # in a callback, or after the compiled call, of which all is kept
+        except KeyboardInterrupt:  # in a callback, or after the compiled call, whose results are kept
             current().interrupt()
     if not (np.isfinite(f).all() and np.isfinite(numbers).all()):
         raise OverflowError(OVERFLOW)
     beta = np.where(beta == start, first, scaled(beta, s - e))
     f, offsets = scaled(f, s), scaled(offsets, s)
     values = problem.linear - f if problem.ridge is None else problem.linear - f - problem.ridge * beta
-    with np.errstate(over="ignore"):  # objectives have the square of the unit
+    with np.errstate(over="ignore"):  # objectives scale with the square of the unit
         numbers = scaled(numbers, np.array([s, 2 * s - e, 0, s, 2 * s - e, 0, 2 * s - e]))
     ends = tuple(ENDS.get(code, early or Status.CONVERGED) for code in status.tolist())
     return BoxSolutions(edges, beta, f, values, offsets, numbers, steps, ends, rounds, perf_counter() - started)
 
 
 def _shares(edges: np.ndarray, n_jobs: int | None) -> list[slice]:
-    """Problems one after another, in parts of about equal work, one for each thread; small ones stay together."""
+    """Consecutive problems in parts of about equal work, one for each thread; small problems stay together."""
     work = np.cumsum(np.diff(edges).astype(np.float64) ** 2)
     threads = min(n_threads(n_jobs), len(work)) if work[-1] > ALONE else 1
     cuts = np.searchsorted(work, work[-1] * np.arange(1, threads) / threads)
@@ -189,7 +189,7 @@ def _shares(edges: np.ndarray, n_jobs: int | None) -> list[slice]:
 
 
 def joined(problems: list[BoxProblem]) -> BoxProblem:
-    """Problems that stand one after another, alike in what they have."""
+    """Concatenate problems with the same optional parts."""
     first = problems[0]
     names = ("linear", "lower", "upper", "group", "start", "ridge")
     given = [name for name in names if getattr(first, name) is not None]

@@ -3,15 +3,15 @@ r"""Many small support vector machines on one kernel matrix: all pairs of classe
 .. math:: \min_\beta \tfrac12 \beta^\top K \beta - y^\top \beta \quad\text{with}\quad 0 \le y_i \beta_i \le C w_i,
     \; \sum_i \beta_i = 0
 
-for each pair of classes, y = 1 on the first and −1 on the second, and each C from the smallest on. From β at
-C to C′ > C: sβ is feasible for 0 ≤ s ≤ C′/C, and yᵀβ/βᵀKβ is the s with the lowest objective; there the next solution
-starts, or at C′/C if that is not far from it. Everything is in double precision, in compiled code that holds no lock,
-so that calls for other matrices or other samples run on other threads.
+for each pair of classes, y = 1 on the first and −1 on the second, and each C in increasing order. From β at C to
+C′ > C: sβ is feasible for 0 ≤ s ≤ C′/C, and yᵀβ/βᵀKβ is the s with the lowest objective; the next solution starts
+there, or at C′/C if that is close. Everything is in double precision, in compiled code that releases the GIL, so that
+calls for other matrices or other samples run on other threads.
 
 References
 ----------
 Fan, Chen, Lin, *Working set selection using second order information for training SVM* (2005), WSS 2, for the steps.
-DeCoste, Wagstaff, *Alpha seeding for support vector machines* (2000), for starts from a smaller C.
+DeCoste, Wagstaff, *Alpha seeding for support vector machines* (2000), for warm starts from a smaller C.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from .rounds import STEPS
 
 __all__ = ["LARGEST", "PairPath", "solve_pairs", "vote"]
 
-LARGEST = 2048  # samples of a pair, up to which its whole matrix is cheaper than a working set
+LARGEST = 2048  # samples of a pair up to which its whole matrix is cheaper than a working set
 
 
 @dataclass(frozen=True)
 class PairPath:
-    """Machines of k classes, one for each pair of them and each of m values of C.
+    """Machines for k classes, one for each pair of classes and each of m values of C.
 
     Attributes
     ----------
     order, edges : array of int
-        The samples, class after class: those of class c are ``order[edges[c]:edges[c + 1]]``.
+        The samples sorted by class: those of class c are ``order[edges[c]:edges[c + 1]]``.
     coefficients : array of shape (m, k − 1, n)
-        β of each sample in the pairs of its class with the others, these in their order, as in LIBSVM's models.
+        β of each sample in the pairs of its class with the others, in class order, as in LIBSVM's models.
     offsets, gaps : array of shape (m, pairs)
-        Offsets, and max{f : β can grow} − min{f : β can fall} for f = y − Kβ, the criterion that ``tol`` bounds.
+        Offsets, and the stopping criterion max{f : β can increase} − min{f : β can decrease} ≤ ``tol``, f = y − Kβ.
     steps : array of shape (m, pairs)
-        How many steps of two variables each took.
+        Number of two-variable steps.
     """
 
     order: np.ndarray
@@ -57,7 +57,7 @@ class PairPath:
     steps: np.ndarray
 
     def decisions(self, K: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Values at the samples of some rows of K, of shape (m, rows, pairs); positive for the first of a pair."""
+        """Values at the samples of some rows of K, of shape (m, rows, pairs); positive for the first class of a pair."""
         strengths, others, _ = self.coefficients.shape
         place = {pair: k for k, pair in enumerate(combinations(range(others + 1), 2))}
         values = np.repeat(self.offsets.T[:, :, None], len(rows), axis=2)
@@ -86,17 +86,17 @@ def solve_pairs(
     K : array of shape (N, N), float64
         Kernel values of all samples, symmetric and finite.
     members : list of arrays of int
-        The training samples of each class, of two or more, none empty.
+        The training samples of each class; at least two classes, none empty.
     weight : array of shape (N,)
         Multiplies C for each sample; > 0 for the training samples.
     strengths : array of numbers > 0
         The values of C, increasing.
     tol : float > 0
-        Bound of the criterion, judged in double precision; smaller takes more steps.
+        Tolerance of the criterion, evaluated in double precision; smaller values take more steps.
     stop : array of one number, optional
-        Work ends soon after another thread sets it to something else than zero; what is returned is then incomplete.
+        Work ends soon after another thread sets it to a nonzero value; the result is then incomplete.
     most : int
-        Steps after which a problem is left, with its gap above `tol`.
+        Maximum number of steps per problem, after which its gap may exceed `tol`.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def solve_pairs(
 def vote(values: np.ndarray, classes: int, break_ties: bool = False) -> np.ndarray:
     """The index of the class with most votes, from values of the pairs (last axis), positive for the first of a pair.
 
-    Among ties it is the first class or, with `break_ties`, the most confident one.
+    Ties go to the first class or, with `break_ties`, to the most confident one.
 
     Examples
     --------
@@ -133,13 +133,15 @@ def vote(values: np.ndarray, classes: int, break_ties: bool = False) -> np.ndarr
         flat = values.reshape(-1, values.shape[-1])
         return _ovr_decision_function(flat < 0, -flat, classes).argmax(axis=1).reshape(values.shape[:-1])
     exchange, seconds = _ballot(classes)
-    votes: Any = (values > 0).astype(np.float32) @ exchange  # besides one vote from each pair for its second class
+    votes: Any = (values > 0).astype(
+        np.float32
+    ) @ exchange  # in addition to one vote from each pair for its second class
     return (votes + seconds).argmax(axis=-1)
 
 
 @cache
 def _ballot(classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """The votes that each pair moves from its second class to its first, and those of the second classes."""
+    """The votes that each pair moves from its second class to its first, and the votes for second classes."""
     first, second = np.array(list(combinations(range(classes), 2))).T
     every = np.arange(classes)
     exchange = (first[:, None] == every).astype(np.float32) - (second[:, None] == every)

@@ -7,10 +7,10 @@ dual has a coefficient β for each sample and class:
 
     minimise ½ Σₘ βₘᵀKβₘ − μ Σᵢ β_{i,cᵢ}   with   Σₘ β_{im} = 0,   −boundᵢ ≤ β_{im} ≤ 0 (m ≠ cᵢ),   β_{i,cᵢ} ≤ s·boundᵢ,
 
-so that the two differ in two numbers only, and every sample is a group of k variables with one equality. With
-f = μδ − Kβ it is solved when, for each sample, max{f : β < upper} − min{f : β > lower} ≤ tol. The outer level is that
-of `working_set`, for samples instead of variables; the inner level minimises exactly over one sample at a time, the
-worst (`_multiclass`).
+so the two differ only in two numbers, and every sample is a group of k variables with one equality. With f = μδ − Kβ it
+is solved when, for each sample, max{f : β < upper} − min{f : β > lower} ≤ tol. The outer level is that of
+`working_set`, for samples instead of variables; the inner level minimises exactly over one sample at a time, the worst
+(`_multiclass`).
 
 Crammer, Singer, *On the algorithmic implementation of multiclass kernel-based vector machines* (2001), equations 7 and
 14; Weston, Watkins, *Multi-class support vector machines* (1998); Hsu, Lin, *A comparison of methods for multiclass
@@ -33,35 +33,35 @@ from ._multiclass import descend, project
 from ._rows import Block, Segment
 from .rounds import FRESH, IDLE, INNER, OVERFLOW, DualSolution, Rounds
 
-SIZE = 512  # samples of a working set: with more, the search for the worst one costs more than rounds that it saves
+SIZE = 512  # samples in a working set: for more, the search for the worst one costs more than the rounds saved
 TILE = 1024  # columns of one product: with a few hundred rows in double precision it stays in the cache
 
 
 @dataclass
 class MulticlassProblem:
-    r"""Labels, the weight of each sample's loss, and which loss.
+    r"""Labels, the weight of each sample's loss, and the form of the loss.
 
     Parameters
     ----------
     labels : int array of shape (n,), in 0 … n_classes − 1
     bound : array of shape (n,), finite and >= 0
-        C times the weight of each sample. Raising it fits the sample more closely; 0 leaves it out.
+        C times the weight of each sample. Larger values fit the sample more closely; 0 leaves it out.
     n_classes : int >= 2
     form : {"crammer_singer", "kbb"}
-        The loss: of the worst rival class, with margin 1; or the sum over all rivals, with margin 2.
+        The loss: for the worst rival class, with margin 1; or the sum over all rivals, with margin 2.
     offset : bool
         Whether each function has a constant, penalised like the rest: the kernel is then k + 1.
     start : array of shape (n, n_classes), optional
-        β to begin with, of a similar problem; it is moved to the nearest point of the constraints.
+        β of a similar problem for a warm start; it is projected onto the constraints.
 
     Notes
     -----
-    Of two classes, f₀ = −f₁. The binary machine without an offset and with the same C is f₁ for "kbb"; for
-    "crammer_singer", f₁ − f₀ is the binary machine with 2C. A margin of 1 instead of 2 for "kbb", as some authors have
-    it, gives f/2 with C/2 for C.
+    For two classes, f₀ = −f₁. The binary machine without an offset and with the same C is f₁ for "kbb"; for
+    "crammer_singer", f₁ − f₀ is the binary machine with 2C. A margin of 1 instead of 2 for "kbb", used by some authors,
+    gives f/2 with C/2 for C.
 
-    kernlab's ``kbb-svc`` is ``form="kbb", offset=True`` with the same C: its ``alpha`` holds −β without the column of
-    the sample's own class, and its ``b`` has sums of ``alpha`` by column, which are no offsets.
+    kernlab's ``kbb-svc`` is ``form="kbb", offset=True`` with the same C: its ``alpha`` contains −β without the column
+    of the sample's own class, and its ``b`` contains column sums of ``alpha``, which are not offsets.
     """
 
     labels: np.ndarray
@@ -83,11 +83,11 @@ class MulticlassProblem:
                 raise ValueError(f"MulticlassProblem: {name}[{at}] = {values[at]} must be {rule}.")
         shape = len(self.labels), self.n_classes
         if self.start is not None and self.start.shape != shape:
-            raise ValueError(f"MulticlassProblem: start has shape {self.start.shape}, which must be {shape}.")
+            raise ValueError(f"MulticlassProblem: start has shape {self.start.shape}; it must be {shape}.")
 
     @property
     def margin(self) -> float:
-        """By how much the own class should win."""
+        """The margin μ by which the sample's own class should win."""
         return 1.0 if self.form == "crammer_singer" else 2.0
 
     @property
@@ -98,7 +98,7 @@ class MulticlassProblem:
 
     @property
     def rivals(self) -> int:
-        """How many of the other classes count, the worst ones first."""
+        """The number s of rival classes that count, worst first."""
         return 1 if self.form == "crammer_singer" else self.n_classes - 1
 
     def sums(self, beta: np.ndarray) -> np.ndarray:
@@ -106,15 +106,15 @@ class MulticlassProblem:
         return np.asarray(beta.sum(axis=1))
 
     def minimise(self, segments: Any, blocks: Any, *settings: Any) -> MulticlassSolution:
-        """The solution by rows of the one block; `settings` as of the function `minimise_multiclass`."""
+        """The solution by rows of the single block; `settings` as in `minimise_multiclass`."""
         return minimise_multiclass(segments[0], blocks[0][0], self, *settings)
 
     def started(self, beta: np.ndarray, values: np.ndarray) -> MulticlassProblem:
-        """The problem, to be solved from β; a run computes Kβ anew."""
+        """The problem with start β; the run recomputes Kβ."""
         return replace(self, start=beta)
 
     def resumed(self, beta: np.ndarray, values: np.ndarray, *checks: Any) -> MulticlassProblem:
-        """The same from a file."""
+        """The problem with start β from a file."""
         return self.started(beta, values)
 
 
@@ -122,7 +122,7 @@ class MulticlassProblem:
 class MulticlassSolution(DualSolution):
     """The solution, with arrays of shape (n, k): f = μδ − values and values = (K + offset)β.
 
-    The values are those of the functions at the samples, and `intercept` their constant parts.
+    The values are the functions at the samples, and `intercept` their constant parts.
     """
 
     intercept: np.ndarray
@@ -151,22 +151,22 @@ def minimise_multiclass(
     segment : Segment
         The samples.
     block : Block
-        Room for rows of their matrix: `segment` against itself. More room, fewer rows computed twice.
+        Storage for rows of their matrix: `segment` against itself. With more storage, fewer rows are recomputed.
     problem : MulticlassProblem
     tol : float > 0
-        The largest violation of the optimality conditions, in units of f. Raising it saves steps and costs accuracy.
+        The largest violation of the optimality conditions, in units of f. Larger values save steps but cost accuracy.
     workers : Workers, optional
         Threads for rows and products.
     max_iter : int
-        Steps of the inner problem, at most; −1 for LIBSVM's limit, 10⁷ or 100 a sample.
+        Maximum number of steps of the inner problem; −1 for LIBSVM's limit, 10⁷ or 100 per sample.
     monitor : callable, optional
-        Called every round with the state (gap, round, beta, values); ends the run by returning a status. β is then the
-        best so far: the objective falls with every step.
+        Called every round with the state (gap, round, beta, values); it ends the run by returning a status. β is then
+        the best so far, since every step lowers the objective.
 
     Examples
     --------
-    Three points, each its own class, with the kernel k(x, y) = [x = y]: by symmetry β has one number a in its diagonal
-    and −a/2 beside it, and 3a/2 is the margin.
+    Three points, each its own class, with the kernel k(x, y) = [x = y]: by symmetry β has a on its diagonal and −a/2
+    elsewhere, and 3a/2 is the margin.
 
     >>> import numpy as np
     >>> from mercer.kernels import Gaussian
@@ -180,7 +180,7 @@ def minimise_multiclass(
            [-0.333,  0.667, -0.333],
            [-0.333, -0.333,  0.667]])
     """
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused
+    with np.errstate(over="ignore", invalid="ignore"):  # overflow raises later
         return _Run(segment, block, problem, tol, workers, max_iter, monitor).solve()
 
 
@@ -215,7 +215,7 @@ class _Run(Rounds):
         return (self.linear - self.f).T
 
     def state(self) -> np.ndarray:
-        """What each sample could gain by; negative where its coefficients are at their ends for good."""
+        """The violation of each sample; negative if all its coefficients are at their optimal bounds."""
         up = np.where(self.beta < self.upper, self.f, -np.inf).max(axis=0)
         low = np.where(self.beta > self.lower, self.f, np.inf).min(axis=0)
         return up - low
@@ -230,8 +230,8 @@ class _Run(Rounds):
         return float(-0.5 * np.vdot(self.beta, self.f + self.linear))
 
     def duality_gap(self) -> float:
-        """Each sample's loss, which is the maximum of f·β over its constraints, less f·β."""
-        short = np.maximum(np.where(self.own, self.f, 0.0).sum(axis=0) - self.f, 0.0)  # 0 for the own class
+        """The sum of each sample's loss, the maximum of f·β over its constraints, minus f·β."""
+        short = np.maximum(np.where(self.own, self.f, 0.0).sum(axis=0) - self.f, 0.0)  # 0 for its own class
         others = self.problem.n_classes - self.problem.rivals
         loss = np.partition(short, others, axis=0)[others:].sum(axis=0)
         return float(self.problem.bound @ loss - np.vdot(self.beta, self.f))
@@ -261,7 +261,7 @@ class _Run(Rounds):
         return drift <= 0.05 * self.tol and gap + 2.0 * drift <= self.tol
 
     def drift(self, violation: np.ndarray) -> float:
-        """The largest error of f at the samples that decide the gap, and at some others."""
+        """The largest error of f at the samples that determine the gap, and at some others."""
         k = min(24, self.n - 1)
         columns = np.union1d(np.argpartition(-violation, k)[: k + 1], np.arange(0, self.n, self.n // 16 + 1))
         return float(np.abs(self.exact(columns) - self.f[:, columns]).max())
@@ -288,7 +288,7 @@ class _Run(Rounds):
             new = new[np.argpartition(-state[new], want)[:want]]
         excess = len(working) + len(new) - self.size
         if excess > 0:
-            # samples at their ends that are far from moving leave first, then those that came first
+            # samples at bounds that are far from moving leave first, then the oldest
             mine = state[working]
             slack = np.where(mine < 0, -mine, -1e9 - born[working])
             working = np.delete(working, np.argpartition(-slack, excess - 1)[:excess])
@@ -296,7 +296,7 @@ class _Run(Rounds):
         return np.sort(np.concatenate([working, new]))
 
     def step(self, working: np.ndarray, gap: float) -> None:
-        """Solve the inner problem on the working set and move f along."""
+        """Solve the inner problem on the working set and update f."""
         rows, slots = self.block.K, self.block.require(working, self.rounds, self.workers)
         Q = rows[slots[:, None], working]
         Q += self.problem.offset
@@ -322,7 +322,9 @@ class _Run(Rounds):
         # each sample's change has sum 0 but for rounding, which f would magnify: its mean where it matters is taken off
         share = np.abs(change)
         f -= np.sum(share * f, axis=0) / np.maximum(share.sum(axis=0), np.finfo(float).tiny)
-        if np.vdot(change, f - 0.5 * (change @ Q)) <= 0:  # the objective would not fall: these are steps of rounding
+        if (
+            np.vdot(change, f - 0.5 * (change @ Q)) <= 0
+        ):  # the objective would not decrease: the steps are only rounding
             self.idle += 1
             return
         self.beta[:, working] = beta

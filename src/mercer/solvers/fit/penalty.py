@@ -1,12 +1,13 @@
-r"""Any increasing penalty of the norm, along the path of the squared one.
+r"""Any increasing penalty on the norm, along the path of the squared one.
 
-The solution for a penalty Ψ(‖f‖) is of least loss among functions of its norm, and these are the solutions for
-(μ/2)‖f‖², μ from ∞ (f = 0) to 0. So J(r) = v(r) + Ψ(r), with v(r) the least loss within norm r, is minimised over μ.
+The solution for a penalty Ψ(‖f‖) has the smallest loss among functions of its norm, and these functions are the
+solutions for (μ/2)‖f‖², μ from ∞ (f = 0) to 0. So J(r) = v(r) + Ψ(r), with v(r) the smallest loss within norm r, is
+minimised over μ.
 
 For a convex loss v is convex, with slope −μr at a solution of norm r. Its tangents at two neighbours, and Ψ between
-them, which does not fall and costs nothing to compute, bound J from below: where the bound is less than the best value
-found, another solution is computed, so that no valley is missed, however narrow. In each of the best valleys the
-minimum is the root of Ψ′(r) = μr where Ψ is smooth, and is found by its values where Ψ has a corner or jumps.
+them, which is non-decreasing and cheap, bound J from below. Where the bound is below the best value found, another
+solution is computed, so that no local minimum is missed, however narrow. Near each of the best points, the minimum is
+the root of Ψ′(r) = μr where Ψ is smooth, and is found by a search on values where Ψ has a kink or jump.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ from scipy.optimize import brentq
 from ._base import FitSolution
 
 RATIO = 10 ** (1 / 3)  # between neighbours of the grid in μ
-SPAN = 1e16  # between its ends, at most
-NOTHING = 1e-9  # of the objective: a loss that is not worth lowering
-CERTAIN = 1e-6  # of the objective: how far below the best value another valley may still lie
-EQUAL = 1e-8  # of the objective: values that accuracy does not tell apart
-NARROW = 1e-10  # of log μ: the end of a search by values
-STEP = 6e-6  # of r, for differences of Ψ: the cube root of the rounding error
+SPAN = 1e16  # maximum ratio of its ends
+NOTHING = 1e-9  # relative to the objective: a loss below this is not lowered further
+CERTAIN = 1e-6  # relative to the objective: how far below the best value an undiscovered minimum may be
+EQUAL = 1e-8  # relative to the objective: values closer than this count as equal
+NARROW = 1e-10  # tolerance in log μ of a search on values
+STEP = 6e-6  # relative step in r for differences of Ψ: the cube root of the rounding error
 
 
 @dataclass(frozen=True)
 class Point:
-    """A solution of the path: μ, the norm, the loss, the value with Ψ, and the slope of that value in the norm."""
+    """A solution on the path: μ, the norm, the loss, the objective with Ψ, and its slope in the norm."""
 
     mu: float
     norm: float
@@ -50,10 +51,10 @@ def minimise_penalty(
     at_zero: Callable[[FitSolution], FitSolution],
     floor: float = 0.0,
 ) -> tuple[Point, list[Point]]:
-    """The best point of the path, and all that were tried, from f = 0 on.
+    """The best point of the path, and all points tried, starting from f = 0.
 
-    `largest` is a μ for which f is next to 0; `at_zero` makes f = 0 of a solution there. No loss is below `floor`.
-    Where the loss is not convex, the points are stationary, and the best of those that were found is returned.
+    `largest` is a μ for which f is nearly 0; `at_zero` turns a solution there into f = 0. `floor` is a lower bound of
+    the loss. If the loss is not convex, the points are stationary, and the best of those found is returned.
     """
     path = _Path(solve, norm, loss, penalty)
     first = path.at(largest)
@@ -77,7 +78,7 @@ def minimise_penalty(
 
 @dataclass
 class _Path:
-    """The solutions for (μ/2)‖f‖² that were computed so far."""
+    """The solutions for (μ/2)‖f‖² computed so far."""
 
     solve: Callable[[float], FitSolution]
     norm: Callable[[FitSolution], float]
@@ -100,7 +101,7 @@ class _Path:
         return sorted(self.tried, key=lambda p: -p.mu)
 
     def check(self) -> None:
-        """Raise where Ψ falls, at the norms of the path or beyond."""
+        """Raise if Ψ decreases, at the norms of the path or beyond."""
         norms = np.array([p.norm for p in self.tried])
         norms = np.sort([*norms, *((norms.max() or 1.0) * np.geomspace(1e-6, 10, 200))])
         if not all(
@@ -109,7 +110,7 @@ class _Path:
             raise ValueError("penalty: it must not decrease as the norm grows.")
 
     def look_between(self, most: int = 100) -> None:
-        """More solutions, until no valley between neighbours can lie much lower than the best."""
+        """Add solutions until no minimum between neighbours can be much lower than the best."""
         for _ in range(most):
             best = self.best().value
             cells = [(self.bound(p, q), p, q) for p, q in pairwise(self.sorted()) if np.log(p.mu / q.mu) > CERTAIN]
@@ -119,7 +120,7 @@ class _Path:
             self.at(np.sqrt(p.mu * q.mu) if np.isfinite(p.mu) else 10 * q.mu)
 
     def bound(self, p: Point, q: Point) -> float:
-        """What J is not below between two neighbours."""
+        """A lower bound of J between two neighbours."""
         r = np.linspace(p.norm, q.norm, 65)
         tangent = q.loss + q.mu * q.norm * (q.norm - r)
         if p.norm > 0:
@@ -128,7 +129,7 @@ class _Path:
         return float(np.min(tangent[1:] + rise))
 
     def valleys(self) -> list[tuple[Point, Point, Point]]:
-        """Points that are as good as the best and no worse than their neighbours, with these."""
+        """Points as good as the best and no worse than their neighbours, together with these neighbours."""
         points = self.sorted()
         best = self.best().value
         threes = zip([points[0], *points[:-1]], points, [*points[1:], points[-1]], strict=True)
@@ -160,9 +161,9 @@ class _Path:
 def within_ball(
     solve: Callable[[float], FitSolution], norm: Callable[[FitSolution], float], radius: float, largest: float
 ) -> tuple[float, FitSolution]:
-    """μ and the solution of least loss with ‖f‖ ≤ radius.
+    """μ and the solution of smallest loss with ‖f‖ ≤ radius.
 
-    Where no function within the ball has less loss, by more than rounding, μ is as small as was needed to know that.
+    If the constraint is not active up to rounding, μ is only as small as needed to establish this.
     """
     while norm(solve(largest)) > radius:
         largest *= 100

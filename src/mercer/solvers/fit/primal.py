@@ -2,24 +2,24 @@
 
     minimise P = ½‖w‖² + (τ/2)b² + Σᵢ max over β in Bᵢ of { ⟨β, pᵢ − fᵢ⟩ − ε|β| − (γᵢ/2)β² },     f = Xw + b.
 
-The squared losses have γ = 1/2c: P is piecewise quadratic with a continuous gradient, so that Newton's method with an
-exact search along each step ends after finitely many (Mangasarian, *A finite Newton method for classification*, 2002;
-Chapelle, *Training a support vector machine in the primal*, 2007, section 4). Where the Hessian is too large to form,
-products with it are enough (Lin, Weng, Keerthi, *Trust region Newton method for logistic regression*, 2008, section 2).
+The squared losses have γ = 1/2c: P is piecewise quadratic with a continuous gradient, so Newton's method with an exact
+line search ends after finitely many steps (Mangasarian, *A finite Newton method for classification*, 2002; Chapelle,
+*Training a support vector machine in the primal*, 2007, section 4). If the Hessian is too large to form, products with
+it suffice (Lin, Weng, Keerthi, *Trust region Newton method for logistic regression*, 2008, section 2).
 
-The losses with a kink have γ = 0. The method of multipliers adds (h/2cᵢ)(β − β₀)², which makes the problem one of the
-first kind, and moves β₀ to the β found (Rockafellar, *Augmented Lagrangians and applications of the proximal point
+The losses with a kink have γ = 0. The method of multipliers adds (h/2cᵢ)(β − β₀)², which gives a problem of the first
+kind, and moves β₀ to the β found (Rockafellar, *Augmented Lagrangians and applications of the proximal point
 algorithm*, 1976, section 4). Unlike a smoothed loss this leaves no error, and for a quadratic program it ends after
-finitely many rounds, whatever h. It also leads the squared losses through hard cases in fewer steps.
+finitely many rounds, for any h. In hard cases it also saves steps for the squared losses.
 
 With β attaining the maxima at any f, and G = (w − Xᵀβ, τb − Σβ), the duality gap is
 
-    P − D = Σᵢ { what βᵢ leaves of its maximum at fᵢ } + ½‖w − Xᵀβ‖² + (τb − Σβ)²/2τ,
+    P − D = Σᵢ { the maximum at fᵢ minus its value at βᵢ } + ½‖w − Xᵀβ‖² + (τb − Σβ)²/2τ,
 
-a sum of non-negative terms, which no cancellation blurs. It bounds P − P* and ½‖w − w*‖².
+a sum of non-negative terms without cancellation. It bounds P − P* and ½‖w − w*‖².
 
-Compiled code goes first, for all machines on the same X in one call: the same method where X is small, and coordinate
-descent in the dual where it is sparse and wide. What it leaves above the gap that was asked for, the code here solves.
+Compiled code goes first, for all machines on the same X in one call: the same method if X is small, and dual coordinate
+descent if it is sparse and wide. Machines whose gap is then still too large are solved by the code here.
 """
 
 from __future__ import annotations
@@ -42,30 +42,30 @@ from .linear_map import LinearMap
 
 __all__ = ["Intervals", "LinearMap", "PrimalSolution", "Simplices", "minimise", "minimise_all"]
 
-DIRECT, DIRECT_SPARSE = 3000, 1000  # unknowns, at most, for which the Hessian is formed
+DIRECT, DIRECT_SPARSE = 3000, 1000  # maximum number of unknowns for forming the Hessian
 WIDTH = 10.0  # the first h, in units of the targets; larger costs a round or two, smaller many steps in hard cases
-NARROW = 0.1  # the same for losses with two sides, where samples are more than unknowns: little is left of targets
-NARROWING = 0.4  # of h, from round to round
-INNER = 0.01  # of the gap: how far a round is solved
-ROUND = 200  # steps in a round, at most
+NARROW = 0.1  # the first h for two-sided losses with more samples than unknowns, where residuals are small
+NARROWING = 0.4  # factor of h from round to round
+INNER = 0.01  # accuracy of a round, relative to the gap
+ROUND = 200  # maximum number of steps in a round
 PATIENCE = 25  # rounds without halving the gap
-FLOOR = 1e-13  # of the objective: no smaller gap is aimed at
-ROUNDING = 1e-6  # of the objective: a gap that is good enough where rounding allows no better
-NOTHING = 1e-15  # of the objective: a decrease that is none
-SMALL = 1 << 27  # products in a Hessian, at most, for machines that compiled code solves together
-QUICK = 100  # steps of that code, before the other takes over
+FLOOR = 1e-13  # relative to the objective: the smallest target for the gap
+ROUNDING = 1e-6  # relative to the objective: an acceptable gap if rounding prevents a smaller one
+NOTHING = 1e-15  # relative to the objective: a smaller decrease counts as none
+SMALL = 1 << 27  # maximum number of products in a Hessian for machines solved together by compiled code
+QUICK = 100  # steps of that code before the general code takes over
 LANES = 8  # numbers in a vector of that code
-ALIKE = 1e-3  # the least pivot over the largest, for which squares of X are as good as X
+ALIKE = 1e-3  # smallest over largest pivot above which squares of X are as accurate as X
 PASSES = 600  # of coordinate descent before Newton's method takes over
-WORK = 1 << 28  # numbers of X that coordinate descent meets until it asks whether to end
+WORK = 1 << 28  # numbers of X processed by coordinate descent between checks for a stop
 
 
 @dataclass(frozen=True)
 class PrimalSolution(Solution):
-    """A linear machine, its dual β, and how good they are.
+    """A linear machine, its dual β, and their accuracy.
 
-    `gap` is the duality gap: the objective exceeds its minimum by no more. Where the intercept is not penalised, what
-    rounding leaves of Σβ counts for intercepts that exceed the one found by at most the mean absolute target.
+    `gap` is the duality gap, which bounds the excess of the objective. If the intercept is not penalised, the rounding
+    error of Σβ is included for intercepts that exceed the one found by at most the mean absolute target.
     """
 
     measure = ("duality gap", "gap")
@@ -94,11 +94,11 @@ def minimise(
         The loss.
     tol : float > 0
     max_iter : int
-        Steps of Newton's method, and passes of coordinate descent, at most.
+        Maximum number of Newton steps and of passes of coordinate descent.
     seed : int
-        Of the order of coordinate descent; the minimiser is the same for all.
+        For the order of coordinate descent; it does not affect the minimiser.
     report : callable, optional
-        Takes a line of text after each round.
+        Called with a line of text after each round.
     """
     if isinstance(pieces, Intervals):
         return minimise_all(design, pieces[None], tol, max_iter, seed=seed, report=report)[0]
@@ -115,7 +115,7 @@ def minimise_all(
     seed: int = 0,
     report: Callable[[str], None] | None = None,
 ) -> list[PrimalSolution]:
-    """The same for each row of `pieces`; small machines are solved together, in one compiled call."""
+    """Like `minimise`, for each row of `pieces`; small machines are solved together, in one compiled call."""
     design, expand = _reduced(design)
     aim, found = max(tol * tol, FLOOR), list[PrimalSolution]()
     size = len(design.penalty)
@@ -133,10 +133,10 @@ def minimise_all(
 
 
 def _reduced(design: LinearMap) -> tuple[LinearMap, Callable[[np.ndarray], np.ndarray] | None]:
-    """Wide dense samples in coordinates of their span, where w lies, and how w comes from its coordinates.
+    """Wide dense samples in coordinates of their span, which contains w, and the map from coordinates to w.
 
-    With Xᵀ = QR, w = Qv and Xw = Rᵀv. Rᵀ is Cholesky's factor of XXᵀ too, which is much sooner found, and as good where
-    its pivots are alike.
+    With Xᵀ = QR, w = Qv and Xw = Rᵀv. Rᵀ is also the Cholesky factor of XXᵀ, which is much faster to compute, and as
+    accurate if its pivots are of similar size.
     """
     if sparse.issparse(design.X) or design.d <= design.n:
         return design, None
@@ -156,7 +156,7 @@ def _expanded(solution: PrimalSolution, expand: Callable[[np.ndarray], np.ndarra
 
 
 def _together(design: LinearMap, pieces: Intervals, aim: float, most: int) -> list[PrimalSolution]:
-    """Machines after at most so many steps of compiled code: the first ones, or none, where that is not the way."""
+    """Machines after at most `most` steps of compiled code: the first ones, or none if this is not suitable."""
     n, d, size, context = design.n, design.d, len(design.penalty), current()
     width = -(-size // LANES) * LANES
     tau = float(design.penalty[-1]) if design.intercept else 1.0
@@ -181,10 +181,12 @@ def _together(design: LinearMap, pieces: Intervals, aim: float, most: int) -> li
 
 
 def _by_rows(design: LinearMap, pieces: Intervals, aim: float, most: int, seed: int) -> list[PrimalSolution]:
-    """Machines after at most so many passes of coordinate descent in the dual, as far as it is quick."""
+    """Machines after at most `most` passes of dual coordinate descent, as long as it is quick."""
     X, n, d, machines, context = design.X, design.n, design.d, len(pieces.target), current()
     inverse = 1 / float(design.penalty[-1]) if design.intercept else 0.0
-    unsigned = (a.view(f"u{a.itemsize}") for a in (X.indptr, X.indices))  # none counts from the end, which takes time
+    unsigned = (
+        a.view(f"u{a.itemsize}") for a in (X.indptr, X.indices)
+    )  # signed indices could count from the end, which takes time
     rows = (*unsigned, X.data)
     parts = pieces.target, pieces.cost, pieces.lower, pieces.upper
     beta, w, numbers = np.zeros((machines, n)), np.zeros((machines, d + 1)), np.zeros((machines, 2))
@@ -201,7 +203,7 @@ def _by_rows(design: LinearMap, pieces: Intervals, aim: float, most: int, seed: 
 def _solutions(
     design: LinearMap, aim: float, V: np.ndarray, beta: np.ndarray, numbers: np.ndarray, steps: np.ndarray
 ) -> list[PrimalSolution]:
-    """What compiled code has found; nothing, where rounding has left no numbers."""
+    """The solutions of compiled code, except those that are not finite."""
     if not (np.isfinite(numbers).all() and np.isfinite(V).all()):
         return []
     return [
@@ -250,7 +252,7 @@ class _Newton:
             waited = waited + 1 if self.gap > 0.5 * best[-1] else 0
             if self.gap < best[-1]:
                 best = (self.V, self.beta, self.objective, self.gap)
-            # rounding hurts most where h is small, and the rounds end for any h
+            # rounding hurts most for small h, and the rounds end for any h
             self.h *= NARROWING if solved else 1 / NARROWING
             self.V, self.centre = (self.V, self.beta) if solved else best[:2]
         V, beta, objective, gap = best
@@ -283,7 +285,7 @@ class _Newton:
             self.report(f"step {self.steps}: objective {self.objective:.10g}, gap {self.gap:.2e}")
 
     def resume(self, start: PrimalSolution) -> None:
-        """Begin where compiled code has ended."""
+        """Continue where compiled code has ended."""
         self.V, self.centre = np.append(start.weights, [start.intercept] * self.design.intercept), start.dual
         self.steps, self.F = start.n_iter, self.design.values(self.V)
         self.G = self.design.penalised(self.V) - self.design.moment(self.centre)
@@ -291,7 +293,7 @@ class _Newton:
         self.h *= float(np.clip(np.sqrt(self.gap / max(self.objective, 1e-300)), 1e-3, 1.0))
 
     def solve_round(self) -> bool:
-        """Newton's method with the present centre, until G adds little to the gap; whether it came so far."""
+        """Newton's method with the current centre, until G adds little to the gap; return whether this was reached."""
         self.refresh()
         goal = INNER * (self.gap if self.h else self.aim * self.objective)
         left, idle = self.design.remainder(self.G, self.V, self.pieces.scale), 0
@@ -305,7 +307,7 @@ class _Newton:
         return left <= goal
 
     def step(self, accuracy: float) -> float:
-        """One step. Returns the decrease that it promised, 0 where rounding leaves none."""
+        """One step. Returns the predicted decrease, 0 if it is lost in rounding."""
         design, pieces, h = self.design, self.pieces, self.h + self.pieces.own
         try:
             S = self.equations(self.G, self.active, h, accuracy)
@@ -330,7 +332,7 @@ class _Newton:
 
 
 def search(slope: Callable[[float], tuple[float, float]], start: float) -> float:
-    """The t > 0 where a convex function's slope vanishes (to 1 % of its value at 0): Newton's method in a bracket."""
+    """The t > 0 where the slope of a convex function vanishes (to 1 % of its value at 0), by safeguarded Newton."""
     low, high, t = 0.0, np.inf, 1.0
     for _ in range(50):
         value, curvature = slope(t)

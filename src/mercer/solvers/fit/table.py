@@ -1,4 +1,4 @@
-"""The solvers of fit problems, and which of them suits which loss and operator."""
+"""The solvers of fit problems, and the choice between them by loss and operator."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from .ordered import ordered
 
 __all__ = ["ADMM", "LBFGS", "Direct", "FitSolver", "InteriorPoint", "Newton", "NewtonCG", "WorkingSet", "fit_solver"]
 
-STEPS = 100_000  # of the working set; for a tiny alpha it may need millions, where an interior point needs a dozen
-FEW = 2000  # samples: up to so many, a factorisation costs less than these steps
+STEPS = 100_000  # of the working set; for a tiny alpha it may need millions, but an interior-point method a dozen
+FEW = 2000  # number of samples up to which a factorisation costs less than these steps
 
 
 class FitSolver(Solver[FitProblem, FitSolution]):
@@ -28,9 +28,9 @@ class FitSolver(Solver[FitProblem, FitSolution]):
     Parameters
     ----------
     tol : float > 0
-        Relative accuracy: a bound of the certificate.
+        Relative accuracy: a bound on the certificate.
     max_iter : int, optional
-        Iterations, at most.
+        Maximum number of iterations.
     """
 
     def __init__(self, tol: float = 1e-8, max_iter: int | None = None):
@@ -66,7 +66,8 @@ class WorkingSet(FitSolver):
     Parameters
     ----------
     patient : bool
-        Whether to go on where a tiny alpha makes steps small; otherwise interior points take over for few samples.
+        Whether to continue if a tiny alpha makes steps small; otherwise, for few samples, an interior-point method
+        takes over.
     """
 
     name: ClassVar[str] = "working_set"
@@ -93,7 +94,7 @@ class WorkingSet(FitSolver):
 
 
 class Newton(FitSolver):
-    """Newton's method, each step a weighted ridge regression; it majorises losses that are not convex."""
+    """Newton's method, each step a weighted ridge regression; losses that are not convex are majorised."""
 
     name: ClassVar[str] = "newton"
 
@@ -101,12 +102,14 @@ class Newton(FitSolver):
         return problem.loss.smooth and problem.has_single_values and "majorizer" in problem.loss.provides
 
     def _solve(self, problem: FitProblem, start: FitSolution | None) -> FitSolution:
-        steps = self.max_iter or (200 if problem.loss.convex else 1000)  # which reweights where the loss is not convex
+        steps = self.max_iter or (
+            200 if problem.loss.convex else 1000
+        )  # iterative reweighting if the loss is not convex
         return newton(problem, "auto", self.tol, steps, None if start is None else (start.coefficients, start.free))
 
 
 class NewtonCG(FitSolver):
-    """Newton's method with conjugate gradients, for losses of several values per sample."""
+    """Newton's method with conjugate gradients, for losses with several values per sample."""
 
     name: ClassVar[str] = "newton_cg"
 
@@ -166,10 +169,10 @@ NAMES = tuple(row.solver.name for row in TABLE)
 
 
 def fit_solver(given: Any, problem: FitProblem, tol: float = 1e-8, max_iter: int | None = None) -> FitSolver:
-    """A solver object, its name, or "auto" → the solver."""
+    """Resolve a solver object, a name, or "auto" to a solver."""
     found: FitSolver | None = choose(given, problem, TABLE, FitSolver)
     if found is None:
-        raise ValueError(f"no solver suits loss = {problem.loss}; give its gradient or proximal map.")
+        raise ValueError(f"no solver suits loss = {problem.loss}; implement its gradient or proximal map.")
     if isinstance(given, str):
         found.set_params(tol=tol, max_iter=max_iter)
         if given == "auto" and found.name == WorkingSet.name:

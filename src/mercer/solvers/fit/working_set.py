@@ -176,7 +176,7 @@ class _Run(Rounds):
         free = int(np.sum((self.beta > self.lower) & (self.beta < self.upper) & (self.beta != 0)))
         self.double = blocks[0][0].K.dtype == np.float64
         self.small = self.n <= min(SMALL, self.largest)
-        self.size = self.n if self.small else min(self.largest, max(segments[0].evaluator.left.batch, 3 * free // 2))
+        self.size = self.n if self.small else min(self.largest, max(segments[0].evaluator.batch, 3 * free // 2))
         self.matrix: WorkingMatrix | None = None
         for row in blocks:
             for block in row:

@@ -1,4 +1,4 @@
-"""Criteria for the parameters of kernels and machines, with exact gradients."""
+"""Criteria for tuning kernel and machine parameters, with exact gradients."""
 
 from ...kernels.derivatives import contract
 from .descent import Descent, Parameters, descend

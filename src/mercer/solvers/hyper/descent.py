@@ -1,4 +1,4 @@
-"""Minimisation over a few parameters by L-BFGS-B, in the logarithms of those that are positive.
+"""Minimisation over a few parameters by L-BFGS-B, in the logarithms of the positive ones.
 
 Zhu, Byrd, Lu, Nocedal, *L-BFGS-B* (1997).
 """
@@ -14,15 +14,15 @@ from scipy import optimize
 
 from ...context import Monitor, Status, StoppedError, current
 
-REACH = 1e5  # factor by which a parameter may move from its start, either way
+REACH = 1e5  # maximum factor between a parameter and its start, in either direction
 ENDS = (Status.CONVERGED, Status.MAX_ITER, Status.NO_DESCENT)  # in SciPy's order
 
 
 class Parameters:
-    """Named numbers and arrays as one vector: logarithms of the positive entries, the others as they are.
+    """Named numbers and arrays as one vector: logarithms of positive entries, the others unchanged.
 
-    With `whole`, an array is taken in logarithms only if all of its entries are positive. `limits` are the least and
-    the largest value of each entry, `bounds` the same of the vector, and `origin` is the vector of the start.
+    With `whole`, an array is transformed only if all of its entries are positive. `limits` are the smallest and largest
+    value of each entry, `bounds` those of the vector, and `origin` is the vector at the start.
     """
 
     def __init__(self, start: dict[str, np.ndarray], whole: bool = False):
@@ -34,7 +34,7 @@ class Parameters:
         self.limit(np.stack([low, np.where(self.positive, self.flat * REACH, np.inf)], axis=1))
 
     def limit(self, limits: np.ndarray) -> None:
-        """Set the limits, within which the start is moved."""
+        """Set the limits, and move the start within them."""
         self.limits = limits
         self.bounds = self._vector(limits[:, 0]), self._vector(limits[:, 1])
         self.origin = np.clip(self._vector(self.flat), *self.bounds)
@@ -45,7 +45,7 @@ class Parameters:
     def _flat(self, u: np.ndarray) -> np.ndarray:
         values = np.where(self.positive, np.exp(np.where(self.positive, u, 0.0)), u)
         for limit, bound in zip(self.limits.T, self.bounds, strict=True):
-            values = np.where(u == bound, limit, values)  # which the logarithm has rounded
+            values = np.where(u == bound, limit, values)  # exact, since the logarithm rounds
         return values
 
     def values(self, u: np.ndarray) -> dict[str, Any]:
@@ -55,14 +55,14 @@ class Parameters:
         return {name: part.reshape(v.shape) if v.ndim else float(part[0]) for (name, v), part in shapes}
 
     def slope(self, u: np.ndarray, gradient: dict[str, Any]) -> np.ndarray:
-        """The derivatives in the vector, from those in the parameters."""
+        """The derivatives with respect to the vector, from those with respect to the parameters."""
         flat = np.concatenate([np.ravel(gradient[name]) for name in self.start])
         return np.where(self.positive, self._flat(u) * flat, flat)
 
 
 @dataclass
 class Descent:
-    """The lowest place that a descent has seen, its value and slope, why it ended, and the value after each step."""
+    """The lowest point of a descent, its value and slope, why it ended, and the value after each step."""
 
     place: np.ndarray
     value: float = np.inf
@@ -78,10 +78,10 @@ def descend(
     monitor: Monitor | None = None,
     **options: Any,
 ) -> Descent:
-    """Minimise a function, given with its gradient, with the options of SciPy's L-BFGS-B.
+    """Minimise a function that returns its value and gradient, with the options of SciPy's L-BFGS-B.
 
-    It may raise a ValueError for a step too far: parameters out of range, or a matrix that is definite no more. The
-    monitor, or the context, is asked after each evaluation, which does not count where it returns a status.
+    The function may raise a ValueError for too long a step: parameters out of range, or a matrix no longer definite.
+    The monitor, or the context, is called after each evaluation; if it returns a status, the evaluation is discarded.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def descend(
                 value, slope = function(u)
         except ValueError:
             value, slope = np.inf, np.zeros_like(u)
-        if status := ask({"value": found.value}):  # a solver may have ended early for it
+        if status := ask({"value": found.value}):  # a solver may have stopped early because of it
             raise StoppedError(status)
         if value < found.value:
             found.place, found.value, found.slope = u.copy(), float(value), slope

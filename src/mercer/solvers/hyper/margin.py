@@ -1,24 +1,24 @@
-r"""Bounds of the leave-one-out error of support vector machines, with their derivatives in the kernel matrix and in C.
+r"""Bounds on the leave-one-out error of support vector machines, with derivatives in the kernel matrix and in C.
 
-*Radius and margin.* A sample that is left out is in error only if a_p S_p² >= 1 (see below), and S_p is at most the
-diameter 2R of the samples. A machine with the squared hinge has a hard margin under K̃ = K + diag(1/2Cw), where all
-|a_p| sum to ‖f‖²: it errs in at most 4R²‖f‖² of n cases, R the radius of the smallest ball around the samples in the
-space of K̃. Without the 4, which moves no minimum, that is the criterion. For the hinge a sample is in error only if
-a_p S_p² + ξ_p >= 1, and the sum of these is again below four times
+*Radius and margin.* A held-out sample is misclassified only if a_p S_p² >= 1 (see below), and S_p is at most the
+diameter 2R of the samples. A machine with the squared hinge has a hard margin for K̃ = K + diag(1/2Cw), where the |a_p|
+sum to ‖f‖²: it makes at most 4R²‖f‖² errors in n cases, with R the radius of the smallest ball around the samples in
+the space of K̃. The criterion omits the factor 4, which does not move the minimum. For the hinge, a sample is
+misclassified only if a_p S_p² + ξ_p >= 1, and the sum of these terms is again below four times
 
 .. math:: \Big(R^2 + \frac{1}{C}\Big) \Big(\|f\|^2 + 2C \sum_i w_i \xi_i\Big),
 
-the modified bound of Chung et al., since the |a_p| sum to ‖f‖² + CΣwξ. Either is near 1 a sample where all samples are
-alone, as with a lengthscale of zero.
+the modified bound of Chung et al., since the |a_p| sum to ‖f‖² + CΣwξ. Both are about 1 per sample if no two samples
+are similar, as with a lengthscale of zero.
 
-The second factor is twice the optimum of the machine and the first that of the ball, so that by the envelope theorem
-their derivatives are those of the objectives alone: −ββᵀ, and diag(γ) − γγᵀ with γ the weights of the ball.
+The second factor is twice the optimum of the machine and the first the optimum for the ball. By the envelope theorem
+their derivatives are those of the objectives: −ββᵀ, and diag(γ) − γγᵀ with γ the weights of the ball.
 
-*Span.* Leaving sample p out takes its value from f(x_p) to f(x_p) − a_p S_p² as long as no other sample meets or leaves
-its bounds, S_p the distance of x_p from the span of the others (`mercer.solvers.kinks.span`). That estimate
-jumps where they do. Counting errors by a sigmoid, and letting a sample i enter into the span of another only at the
-price of η λ²/(αᵢ(1 − αᵢ/Cwᵢ)) for its weight λ makes it continuous: who is about to reach a bound of its α counts for
-nothing. For the squared hinge, without an upper bound, this is the regularised span of Chapelle et al.
+*Span.* Leaving sample p out changes its value from f(x_p) to f(x_p) − a_p S_p² as long as no other sample meets or
+leaves its bounds, with S_p the distance of x_p from the span of the others (`mercer.solvers.kinks.span`). The estimate
+jumps where one does. To make it continuous, errors are counted by a sigmoid, and the weight λ of a sample i in the span
+of another is penalised by η λ²/(αᵢ(1 − αᵢ/Cwᵢ)), so that samples near a bound of α do not contribute. For the squared
+hinge, without an upper bound, this is the regularised span of Chapelle et al.
 
 Vapnik, Chapelle, *Bounds on error expectation for support vector machines* (2000); Chapelle, Vapnik, Bousquet,
 Mukherjee, *Choosing multiple parameters for support vector machines* (2002); Chung, Kao, Sun, Wang, Lin, *Radius margin
@@ -46,16 +46,16 @@ from ..kinks import kink_system
 from ..leave_one_out import FormulaError
 
 MARGIN = ("span", "radius_margin")
-TOLERANCES = (1e-3, 1e-5, 1e-7)  # of a solver, in units of the margin or of k(x, x), until the sets are right
-EXACT = 1e-9  # the same of an optimum for given sets, which is found by elimination
+TOLERANCES = (1e-3, 1e-5, 1e-7)  # of a solver, in units of the margin or k(x, x), tried until the sets are right
+EXACT = 1e-9  # tolerance, in the same units, of an optimum found by elimination for given sets
 STEEPNESS = 5.0  # of the sigmoid that counts errors
 SMOOTHING = 0.1  # η
-BOUND = 1e-8  # of the largest coefficient, or of its bound: how near to it counts as at it
+BOUND = 1e-8  # relative to the largest coefficient or to the bound: a coefficient this near counts as at its bound
 
 
 @dataclass
 class Machine:
-    """The samples of two classes, their labels y = ±1 and weights, and the last solution: β and C, and γ."""
+    """The samples of two classes, their labels y = ±1 and weights, and the previous solution: β and C, and γ."""
 
     index: np.ndarray
     y: np.ndarray
@@ -67,13 +67,13 @@ class Machine:
 class MarginCriterion:
     """A criterion of support vector machines, as a function of the kernel and C; smaller is better.
 
-    "span" is the fraction of the samples (by weight) that would be in error if each were left out, and "radius_margin"
-    a fourth of a bound of it. The criteria of the machines are summed: one for two classes, else one for each pair or
-    each class. An X of numbers is of float64. With `squared` the loss is the squared hinge; the monitor is called in
-    every round of a solver, which a status other than None ends.
+    "span" estimates the leave-one-out error (a weighted fraction of the samples), and "radius_margin" is a fourth of a
+    bound on it. The criteria of the machines are summed: one machine for two classes, otherwise one for each pair or
+    each class. Numerical X must be float64. With `squared` the loss is the squared hinge. The monitor is called in
+    every round of a solver and stops it by returning a status other than None.
 
-    One machine, and for "radius_margin" one ball, are solved for each pair; "span" adds O(m³) for m coefficients
-    strictly between their bounds. A few matrices of n × n are held.
+    Each pair requires one machine, and for "radius_margin" also one ball; "span" adds O(m³) for m coefficients strictly
+    between their bounds. Memory is a few (n, n) matrices.
 
     Examples
     --------
@@ -105,10 +105,10 @@ class MarginCriterion:
         weights: dict[int, float] = {}
         for machine in machines:
             weights |= dict(zip(machine.index.tolist(), machine.weight.tolist(), strict=True))
-        self.total = sum(weights.values())  # of all samples that have a part
+        self.total = sum(weights.values())  # of all samples used
 
     def __call__(self, kernel: Kernel, C: float, wanted: Names = None) -> tuple[float, dict[str, Any]]:
-        """The value, and its derivatives in C and in the parameters of the kernel, or the wanted ones of them."""
+        """The value, and its derivatives in C and in all or the `wanted` kernel parameters."""
         gram = Dense().build(kernel, self.X)
         K = np.asarray(gram.dense(), dtype=np.float64)
         E, value, slope = np.zeros_like(K), 0.0, 0.0
@@ -124,7 +124,7 @@ class MarginCriterion:
         return value / self.total, gradient
 
     def _solved(self, machine: Machine, K: np.ndarray, C: float) -> _SolvedMachine:
-        """The machine on K̃, from where it was found last."""
+        """The machine on K̃, starting from its previous solution."""
         box = self.loss.box(machine.y, C * machine.weight)[0]
         ridge = np.zeros(len(K)) if box.ridge is None else box.ridge
         K[np.diag_indices_from(K)] += ridge
@@ -133,14 +133,14 @@ class MarginCriterion:
         guess = None
         if machine.last is not None:
             beta, before = machine.last
-            guess = beta if self.squared else beta * (C / before)  # at their bounds remain those that were
+            guess = beta if self.squared else beta * (C / before)  # coefficients at bounds stay there
             problem.start = np.clip(_shortened(guess, K, machine.y, self.squared), box.lower, box.upper)
         best = _minimise(K, problem, 1.0, self.monitor, guess)
         machine.last = best.beta, C
         bound = np.full(len(K), np.inf) if self.squared else C * machine.weight
         return _SolvedMachine(machine, K, C, bound, ridge, best, self.intercept)
 
-    # ---- each gives its value, its derivatives in the matrix, and the one in C
+    # ---- criteria: each returns its value, its derivatives in the matrix, and its derivative in C
 
     def _radius_margin(self, found: _SolvedMachine) -> tuple[float, np.ndarray, float]:
         K, C, beta = found.K, found.C, found.best.beta
@@ -175,19 +175,19 @@ class _SolvedMachine:
     intercept: bool
 
     def through_ridge(self, E: np.ndarray) -> float:
-        """The derivative in C that K̃ = K + diag(1/2Cw) makes."""
+        """The part of the derivative in C that comes from K̃ = K + diag(1/2Cw)."""
         return -float(np.diagonal(E) @ self.ridge) / self.C
 
 
 class Span:
-    r"""The values at samples that are left out, as the span tells, and what derivatives in them are in K̃ and C.
+    r"""Leave-one-out values estimated by the span, and the chain rule from derivatives in them to K̃ and C.
 
     .. math:: g_p = f_p - a_p S_p^2, \quad S_p^2 = 1 / (M^{-1})_{pp} - D_p \text{ or } k_{pp} - v_p^\top M^{-1} v_p,
               \quad M = \begin{pmatrix} K_{FF} + D & 1 \\ 1^\top & 0 \end{pmatrix}, \quad
               D_i = \frac{\eta}{\alpha_i (1 - \alpha_i / C w_i)}
 
-    for p among the free samples F, or at its bound, with :math:`v_p = (k(x_F, x_p), 1)`. The coefficients of F follow
-    from those at bounds by the system of M with D = 0, which also gives their derivatives.
+    for p among the free samples F, or at its bound, with :math:`v_p = (k(x_F, x_p), 1)`. The coefficients of F are
+    determined by those at bounds through the system of M with D = 0, which also gives their derivatives.
     """
 
     def __init__(self, found: _SolvedMachine, eta: float):
@@ -199,8 +199,8 @@ class Span:
         m, p = len(F), int(found.intercept)
         if m <= p:
             raise FormulaError(
-                "nearly all coefficients are 0 or at their bound, and the span is not defined; start from another C, "
-                "or use criterion='radius_margin'"
+                "nearly all coefficients are 0 or at their bound, so the span is undefined; start from another C, or "
+                "use criterion='radius_margin'"
             )
         self.system = _system(K, F, p)
         size = np.abs(a[F])
@@ -216,7 +216,7 @@ class Span:
         self.left_out = K @ a + found.best.offset - a * self.squares
 
     def backwards(self, slope: np.ndarray) -> tuple[np.ndarray, float]:
-        """Derivatives in K̃ and in C (of the bounds alone), from those in the values that are left out."""
+        """Derivatives in K̃ and in C (through the bounds only), from those in the leave-one-out values."""
         found, F, B, D, N, U, a = self.found, self.free, self.held, self.D, self.N, self.U, self.a
         K, y, bound, m, p = found.K, found.machine.y, found.bound, len(F), int(found.intercept)
         E = np.outer(slope, a)
@@ -227,7 +227,7 @@ class Span:
         E[np.ix_(F, B)] -= 2 * U[:m] * s[B]
         E[B, B] += s[B]
         of_D = D * (np.diagonal(columns)[:m] - s[F])
-        # through the coefficients: of F by their system, of the others by C
+        # through the coefficients: those of F by their system, the others by C
         size, room = np.abs(a[F]), bound[F] - np.abs(a[F])
         of_a = K @ slope - slope * self.squares
         of_a[F] += y[F] * of_D * (1 / room - 1 / size)
@@ -260,7 +260,7 @@ def radius(K: np.ndarray, monitor: Monitor | None = None, guess: np.ndarray | No
 
 
 def _shortened(beta: np.ndarray, K: np.ndarray, y: np.ndarray, squared: bool) -> np.ndarray:
-    """The best multiple, within the box, of coefficients that were found with another kernel."""
+    """The best multiple, within the box, of coefficients from another kernel."""
     energy = float(beta @ K @ beta)
     best = max(0.0, float(y @ beta) / energy) if energy > 0 else 1.0
     return beta * (best if squared else min(best, 1.0))
@@ -278,9 +278,9 @@ class _Optimum:
 def _minimise(
     K: np.ndarray, problem: BoxProblem, unit: float, monitor: Monitor | None, guess: np.ndarray | None = None
 ) -> _Optimum:
-    """The optimum on a matrix that is there; `unit` is the size of the linear part."""
-    # The solver is stopped as soon as it is right about who is at a bound, and not begun where `guess` is; the others
-    # then follow by elimination, with nothing of its tolerance left.
+    """The optimum on a dense matrix; `unit` is the size of the linear part."""
+    # The solver stops as soon as it has the right variables at bounds, and is skipped if `guess` has them; the others
+    # then follow by elimination, which removes the error of its tolerance.
     exact = None if guess is None else _eliminated(K, problem, guess, unit)
     if exact is not None:
         return _Optimum(*exact, _objective(K, problem, exact[0]))
@@ -302,7 +302,7 @@ def _objective(K: np.ndarray, problem: BoxProblem, beta: np.ndarray) -> float:
 
 
 def _eliminated(K: np.ndarray, problem: BoxProblem, beta: np.ndarray, unit: float) -> tuple[np.ndarray, float] | None:
-    """The optimum with the variables at bounds where they are, and its offset; None unless it is that of all."""
+    """The optimum with the variables at bounds fixed, and its offset; None unless it is the overall optimum."""
     low, high = (np.abs(beta - end) <= BOUND * np.abs(beta).max() for end in (problem.lower, problem.upper))
     F, p = np.flatnonzero(~low & ~high), problem.groups
     if len(F) <= p:
@@ -317,5 +317,5 @@ def _eliminated(K: np.ndarray, problem: BoxProblem, beta: np.ndarray, unit: floa
 
 
 def _system(K: np.ndarray, free: np.ndarray, equalities: int) -> np.ndarray:
-    """The matrix of the conditions on free variables and, where there is one, on the offset."""
+    """The matrix of the conditions on free variables and on the offset, if any."""
     return kink_system(K[np.ix_(free, free)], np.ones((len(free), equalities)), float(np.abs(np.diagonal(K)).max()))

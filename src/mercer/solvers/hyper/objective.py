@@ -1,4 +1,4 @@
-"""A criterion as a function of the parameters that are tuned, and where the search for them starts."""
+"""A criterion as a function of the tuned parameters, and the start of the search."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...types import Checked
 
 
 class Objective:
-    """What a `KernelTuner` minimises: a criterion of a kernel and a strength, alpha or C, from where the search starts.
+    """The objective of a `KernelTuner`: a criterion, with the kernel and the strength (alpha or C) to start from.
 
     X are the samples of the criterion; the minimum of `guide`, a smoother criterion, is a second start.
     """
@@ -22,7 +22,7 @@ class Objective:
         self.claim = kernel.definiteness_in(self.dimension)
 
     def kernel_with(self, values: dict[str, Any]) -> Kernel:
-        """The kernel with other parameters; raises where they are out of range, or the kernel loses definiteness."""
+        """The kernel with other parameters; raise if they are out of range or the kernel is no longer definite."""
         kernel = clone(self.kernel).set_params(**values)
         kernel.validate()
         claim = kernel.definiteness_in(self.dimension)
@@ -31,7 +31,7 @@ class Objective:
         return kernel
 
     def __call__(self, criterion: Any, values: dict[str, Any]) -> tuple[float, dict[str, Any]]:
-        """A criterion and its derivatives, at the start but for these parameters."""
+        """A criterion and its derivatives at these parameters, with all others as at the start."""
         inner = {name.removeprefix("kernel__"): v for name, v in values.items() if name.startswith("kernel__")}
         kernel = self.kernel_with(inner)
         strength = values.get(criterion.strength, self.strength)

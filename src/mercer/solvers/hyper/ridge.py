@@ -1,16 +1,16 @@
 r"""Criteria of kernel ridge regression, with their derivatives in the kernel matrix and in alpha.
 
-With the resolvent G = Q₂(M + αI)⁻¹Q₂ᵀ of `mercer.solvers.design` and ã = GDb, all of them are functions of ã and of
-G, and dG = −G(D dK D + dα)G gives the rest: where dT = Σ p·dã − Σ qᵢ dGᵢᵢ,
+With the resolvent G = Q₂(M + αI)⁻¹Q₂ᵀ of `mercer.solvers.design` and ã = GDb, all criteria are functions of ã and G,
+and dG = −G(D dK D + dα)G. So if dT = Σ p·dã − Σ qᵢ dGᵢᵢ,
 
 .. math:: \frac{\partial T}{\partial K} = D\big(G \,\mathrm{diag}(q)\, G - G p\, \tilde a^\top\big) D, \qquad
           \frac{\partial T}{\partial \alpha} = \sum_i q_i (G^2)_{ii} - \sum (Gp) \cdot \tilde a.
 
-The lemma of leave-one-out is :math:`y_i - f^{(-i)}(x_i) = \tilde a_i / (D_i G_{ii})`.
+The leave-one-out lemma is :math:`y_i - f^{(-i)}(x_i) = \tilde a_i / (D_i G_{ii})`.
 
 Craven, Wahba, *Smoothing noisy data with spline functions* (1979); Rasmussen, Williams, *Gaussian Processes for Machine
 Learning* (2006), for the likelihood; Sundararajan, Keerthi, *Predictive approaches for choosing hyperparameters in
-Gaussian processes* (2001), for gradients of leave-one-out.
+Gaussian processes* (2001), for gradients of the leave-one-out error.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ RIDGE = ("loo", "gcv", "marginal_likelihood")
 class RidgeCriterion:
     """A criterion of kernel ridge regression, as a function of the kernel and alpha; smaller is better.
 
-    "loo" is the mean squared error of leaving one out, "gcv" its generalised form, and "marginal_likelihood" minus the
-    logarithm of that. All targets, the columns of b, share the kernel and alpha: errors are averaged over them, and
-    log-likelihoods summed. An X of numbers is of float64, and H has the values of the free functions. With `jitter` a
-    matrix that is singular but for rounding gets one on its diagonal, with a warning, instead of being refused.
+    "loo" is the mean squared leave-one-out error, "gcv" its generalised form, and "marginal_likelihood" the negative
+    log marginal likelihood. All targets, the columns of b, share the kernel and alpha: errors are averaged over them,
+    and log-likelihoods summed. Numerical X must be float64, and H has the values of the free functions. With `jitter` a
+    matrix that is singular up to rounding gets a jitter on its diagonal, with a warning, instead of an error.
 
-    O(n³) and a few matrices of n × n; the derivatives of d lengthscales add O(n²d).
+    Costs O(n³) and a few (n, n) matrices; the derivatives of d lengthscales add O(n²d).
 
     Examples
     --------
@@ -61,11 +61,11 @@ class RidgeCriterion:
         self.positive = name != "marginal_likelihood"
 
     def __call__(self, kernel: Kernel, alpha: float, wanted: Names = None) -> tuple[float, dict[str, Any]]:
-        """The value, and its derivatives in alpha and in the parameters of the kernel, or the wanted ones of them."""
+        """The value, and its derivatives in alpha and in all or the `wanted` kernel parameters."""
         design = Design(Dense().build(kernel, self.X), self.H, self.weight)
         if design.effective <= design.p:
             raise ValueError(
-                f"free: its {design.p} functions leave nothing to fit of {design.effective} samples; give more samples."
+                f"free: its {design.p} functions leave nothing to fit for {design.effective} samples; add samples."
             )
         G, logs = _resolvent(design, alpha, self.jitter)
         target = host(design.scaled(self.b))
@@ -95,7 +95,7 @@ class RidgeCriterion:
         return float(np.sum(e**2)) / total, 2 * e / (total * g[:, None]), 2 * np.sum(e**2, axis=1) / (total * g)
 
     def _gcv(self, design: Design, alpha: float, g: np.ndarray, a: np.ndarray, used: np.ndarray) -> Any:
-        """Σ w r² / n (1 − df/n)², in which r = αD⁻¹ã and n − df = α tr G, so that alpha cancels."""
+        """Σ w r² / n (1 − df/n)² with r = αD⁻¹ã and n − df = α tr G, so that alpha cancels."""
         trace = float(np.sum(g[used]))
         squares, factor = float(np.sum(a**2)), design.effective / (self.b.shape[1] * trace**2)
         return factor * squares, 2 * factor * a, np.where(used, 2 * factor * squares / trace, 0.0)
@@ -110,7 +110,7 @@ class RidgeCriterion:
         a: np.ndarray,
         used: np.ndarray,
     ) -> tuple[float, np.ndarray, float]:
-        """Minus the log of the likelihood, restricted where there is a free part."""
+        """The negative log-likelihood, restricted if there is a free part."""
         t, idle = self.b.shape[1], design.n - design.effective
         constant = (design.effective - design.p) * float(np.log(2 * np.pi)) + design.log_volume
         value = (float(np.sum(target * a)) + t * (logs - idle * float(np.log(alpha)) + constant)) / 2

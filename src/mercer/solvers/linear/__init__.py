@@ -1,4 +1,4 @@
-"""Solvers of the one linear primitive (K + diag(shift)) a = b, with a free part."""
+"""Solvers of the linear system (K + diag(shift)) a = b, with an optional free part."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ TABLE = (
 
 
 def linear_solver(solver: str | LinearSolver, system: System) -> LinearSolver:
-    """A solver object, its name, or "auto" → the solver.
+    """Resolve a solver object, a name, or "auto" to a solver.
 
     ====================================  ====================
-    "auto", the first that holds          choice
+    "auto": the first that holds          choice
     ====================================  ====================
     the kernel is not positive definite   `Symmetric`
     the Gram provides "factor"            `Woodbury`
@@ -52,5 +52,5 @@ def linear_solver(solver: str | LinearSolver, system: System) -> LinearSolver:
 
 
 def solve(system: System, solver: str | LinearSolver = "auto") -> LinearSolution:
-    """The solution of a system by a solver, its name, or the choice of the table."""
+    """Solve a system with a solver object, a name, or the automatic choice."""
     return linear_solver(solver, system).solve(system)

@@ -1,11 +1,11 @@
-"""One linear primitive: (K + diag(shift)) a = b, with an optional unpenalised part.
+"""The linear system (K + diag(shift)) a = b, with an optional unpenalised part.
 
 With free functions H = (h_b(xᵢ)) the system is
 
     K a + S a + H c = b,    Hᵀ a = 0.
 
 With S = αW⁻¹, scaled by D = W^{1/2} and projected off the columns of DH by P = I − QQᵀ, it is (PDKDP + αI) ã = PDb
-with a = Dã: one system of the plain kind, positive definite for PD kernels and for kernels that are so only on Hᵀa = 0.
+with a = Dã: a plain system, positive definite for PD kernels and for kernels that are so only on Hᵀa = 0.
 Wahba, *Spline Models for Observational Data* (1990), section 1.3.
 """
 
@@ -34,8 +34,8 @@ class LinearSolution(Solution):
     measure = ("residual", "residual")
     coefficients: Any
     free: Any = None
-    residual: float = 0.0  # ‖Ka + Sa + Hc − b‖ / ‖b‖ in the norm of the weights, the largest over the right-hand sides
-    jitter: float = 0.0  # what had to be added to the diagonal
+    residual: float = 0.0  # ‖Ka + Sa + Hc − b‖ / ‖b‖ in the norm of the weights, the maximum over the right-hand sides
+    jitter: float = 0.0  # the amount added to the diagonal
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ class System:
         K.
     b : array of shape (n,) or (n, t)
     shift : float >= 0, or array of shape (n,), > 0
-        S; one number per sample is the same as shift = 1 with weight = 1/shift.
+        S; an array is equivalent to shift = 1 with weight = 1/shift.
     H : array of shape (n, p), optional
-        Values of the free functions; their columns must be independent.
+        Values of the free functions; the columns must be linearly independent.
     weight : array of shape (n,), >= 0, optional
         W, for S = shift·W⁻¹: the normal equations of weighted least squares. Weight 0 gives coefficient 0.
     definite : bool
-        Whether K may be taken as positive definite where Hᵀa = 0.
+        Whether to assume that K is positive definite on Hᵀa = 0.
     """
 
     operator: Operator
@@ -66,7 +66,7 @@ class System:
 
 
 class LinearSolver(Solver[System, LinearSolution]):
-    """Solves a `System`; subclasses solve (K + shift·I) a = b, to which free parts and weights are reduced."""
+    """Solves a `System` by reducing free parts and weights to (K + shift·I) a = b, which subclasses solve."""
 
     def _solve(self, problem: System, start: LinearSolution | None = None) -> LinearSolution:
         gram, b, shift, H, weight = problem.operator, problem.b, problem.shift, problem.H, problem.weight
@@ -76,12 +76,12 @@ class LinearSolver(Solver[System, LinearSolution]):
         if not bool(namespace(b).all(namespace(b).isfinite(found.coefficients))):
             raise ValueError(
                 f"alpha = {shift:g} is so small relative to the kernel matrix, or the matrix relative to the targets, "
-                "that the coefficients overflow; raise it, or scale the kernel or the targets."
+                "that the coefficients overflow; raise alpha, or scale the kernel or the targets."
             )
         return found
 
     def _reduced(self, gram: Operator, b: Array, shift: float, H: Array, weight: Array) -> LinearSolution:
-        """The solution by that of a plain system."""
+        """The solution, by way of a plain system."""
         xp = namespace(b)
         if H is None and weight is None:
             return self._checked(gram, b, shift)
@@ -103,9 +103,9 @@ class LinearSolver(Solver[System, LinearSolution]):
     def _checked(self, gram: Operator, b: Array, shift: float) -> LinearSolution:
         limit = namespace(b).finfo(b.dtype)
         if shift and not float(limit.smallest_normal) <= shift <= float(limit.max) / gram.n:
-            raise ValueError(f"alpha = {shift:g}: it, or a multiple, is beyond the {b.dtype} numbers; give another.")
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is seen in the coefficients
-            return _in_units(b, lambda b: self._plain(gram, b, shift))  # scaled by weights it may have another size
+            raise ValueError(f"alpha = {shift:g} or a multiple of it is out of range for {b.dtype}; use another value.")
+        with np.errstate(over="ignore", invalid="ignore"):  # overflow shows in the coefficients
+            return _in_units(b, lambda b: self._plain(gram, b, shift))  # weights may have changed the size of b
 
     def _plain(self, gram: Operator, b: Array, shift: float) -> LinearSolution:
         """a of (K + shift·I) a = b."""
@@ -113,7 +113,7 @@ class LinearSolver(Solver[System, LinearSolution]):
 
 
 class Conditioned(Wrapped):
-    """PDKDP + τQQᵀ for D = diag(scale) and P = I − QQᵀ, with the structure of the Operator that it wraps."""
+    """PDKDP + τQQᵀ for D = diag(scale) and P = I − QQᵀ, with the structure of the wrapped Operator."""
 
     def __init__(self, base: Operator, scale: Any = None, Q: Array = None, fill: float = 0.0):
         self.base, self.scale, self.Q, self.fill = base, scale, Q, fill
@@ -166,9 +166,9 @@ class Conditioned(Wrapped):
 
 
 def units(b: Array) -> Any:
-    """A power of two for each right-hand side, its size where its squares would overflow; None for ordinary ones.
+    """Powers of two, one per right-hand side, to scale those whose squares would overflow; None if not needed.
 
-    Solutions are linear in b, so that they may be found in these units, and no digit is lost by it.
+    Solutions are linear in b, so they can be computed in these units without loss of accuracy.
     """
     sizes = [power_of_two(b)] if b.ndim == 1 else [power_of_two(b[:, j]) for j in range(int(b.shape[1]))]
     sizes = [size if abs(log2(size)) > squarable(b) else 1.0 for size in sizes]
@@ -178,7 +178,7 @@ def units(b: Array) -> Any:
 
 
 def _in_units(b: Array, solve: Callable[[Any], LinearSolution]) -> LinearSolution:
-    """The solution for b, found in the units of b."""
+    """The solution for b, computed in the units of b."""
     unit = units(b)
     if unit is None:
         return solve(b)
@@ -188,18 +188,18 @@ def _in_units(b: Array, solve: Callable[[Any], LinearSolution]) -> LinearSolutio
 
 
 def typical(gram: Operator) -> float:
-    """The size of the values of a kernel, also of one that is zero on the diagonal, as minus the distance is."""
+    """The typical size of kernel values, also for a kernel with zero diagonal, such as minus the distance."""
     xp = namespace(gram.like)
     largest = float(xp.max(xp.abs(gram.block(slice(0, 1), slice(None)))))
     return float(xp.mean(xp.abs(gram.diagonal()))) or largest or 1.0
 
 
 def free_factor(H: Array) -> tuple[Any, Any]:
-    """Q and R with H = QR; refuses free functions that are linearly dependent on the samples."""
+    """Q and R with H = QR; raise if the free functions are linearly dependent on the samples."""
     Q, R = namespace(H).linalg.qr(H)
     parts = np.abs(host(R))
-    parts = parts / np.where(parts.any(axis=0), parts.max(axis=0), 1.0)  # which have squares, in any unit
-    left = np.diagonal(parts)  # of each column, what those before it do not explain
+    parts = parts / np.where(parts.any(axis=0), parts.max(axis=0), 1.0)  # scaled to safe squares
+    left = np.diagonal(parts)  # the part of each column not explained by earlier ones
     if H.shape[0] < H.shape[1] or np.any(left <= 1e3 * eps(H) * np.linalg.norm(parts, axis=0)):
         raise ValueError(
             f"free: its {H.shape[1]} functions are linearly dependent on these {H.shape[0]} samples; "
@@ -209,12 +209,12 @@ def free_factor(H: Array) -> tuple[Any, Any]:
 
 
 def relative_residual(gram: Operator, a: Array, b: Array, shift: float) -> float:
-    """‖(K + shift)a − b‖ / ‖b‖, the largest over the right-hand sides."""
+    """‖(K + shift)a − b‖ / ‖b‖, the maximum over the right-hand sides."""
     return _ratio(gram @ a + shift * a - b, b)
 
 
 def _ratio(r: Array, b: Array) -> float:
-    """max_j ‖r_j‖ / ‖b_j‖ over the columns, ‖r_j‖ where b_j = 0."""
+    """max_j ‖r_j‖ / ‖b_j‖ over the columns, with ‖r_j‖ itself if b_j = 0."""
     xp = namespace(b)
     top, bottom = xp.sum(r * r, axis=0), xp.sum(b * b, axis=0)
     return float(xp.max(xp.sqrt(top / xp.where(bottom > 0, bottom, xp.ones_like(bottom)))))

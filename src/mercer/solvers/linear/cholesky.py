@@ -15,11 +15,11 @@ from ._base import LinearSolution, LinearSolver, relative_residual
 
 
 class Cholesky(LinearSolver):
-    """LLᵀ = K + diag(shift): O(n³/3), exact to rounding.
+    """LLᵀ = K + diag(shift): O(n³/3), exact up to rounding.
 
-    Where the matrix is not numerically positive definite, the smallest power of ten times the rounding level that makes
-    it so is added to the diagonal, reported in the solution and by a `JitterWarning`. A matrix that needs more than
-    rounding is indefinite, and an error.
+    If the matrix is not numerically positive definite, the rounding level times the smallest sufficient power of ten is
+    added to the diagonal, and reported in the solution and by a `JitterWarning`. A matrix that needs more than this is
+    indefinite and raises an error.
 
     Examples
     --------
@@ -44,12 +44,12 @@ class Cholesky(LinearSolver):
 
 
 def factorize(K: Array, shift: float) -> tuple[Any, float]:
-    """The lower factor of K + diag(shift), and the jitter."""
+    """The lower Cholesky factor of K + diag(shift), and the jitter."""
     xp = namespace(K)
     diagonal = xp.linalg.diagonal(K) + shift
     n = K.shape[0]
     if n == 0:
-        return K, 0.0  # of a factor without columns, which a kernel has that is zero
+        return K, 0.0  # a factor without columns, of a zero kernel
     rounding = float(xp.finfo(K.dtype).eps) * float(xp.max(xp.abs(diagonal)))
     for jitter in (0.0, *(rounding * 10.0**e for e in range(int(np.log10(n)) + 5))):
         try:
@@ -74,7 +74,7 @@ def lower_factor(K: Array, diagonal: Array) -> Any:
     """The lower factor of K with its diagonal replaced, or LinAlgError (torch: RuntimeError)."""
     xp = namespace(K)
     if is_numpy(xp):
-        A = np.array(K.T, order="F")  # of a symmetric matrix the same, without a change of order
+        A = np.array(K.T, order="F")  # the same for a symmetric matrix, without reordering
         np.fill_diagonal(A, diagonal)
         L = linalg.cholesky(A, lower=True, overwrite_a=True, check_finite=False)
         if not np.all(np.isfinite(np.diagonal(L))):
@@ -84,7 +84,7 @@ def lower_factor(K: Array, diagonal: Array) -> Any:
 
 
 class Symmetric(LinearSolver):
-    """LDLᵀ of K + diag(shift), which may be indefinite: for kernels that are not positive definite.
+    """LDLᵀ of a possibly indefinite K + diag(shift), for kernels that are not positive definite.
 
     Examples
     --------
@@ -110,8 +110,8 @@ class Symmetric(LinearSolver):
                 reciprocal = condition(factor, pivots, np.linalg.norm(A, 1))[0]
                 if not singular and reciprocal < eps(A):
                     warn(
-                        f"The matrix K + shift is singular but for rounding (the reciprocal of its condition number is "
-                        f"{reciprocal:.1g}), and the coefficients may be far off; try a larger alpha.",
+                        f"The matrix K + shift is singular up to rounding (the reciprocal of its condition number is "
+                        f"{reciprocal:.1g}), and the coefficients may be inaccurate; try a larger alpha.",
                         RoundingWarning,
                     )
             else:

@@ -1,4 +1,4 @@
-r"""Preconditioned conjugate gradients on many right-hand sides at once: products with K only.
+r"""Preconditioned conjugate gradients for many right-hand sides at once, by products with K only.
 
 The preconditioner is αI + ZZᵀ with Z a pivoted incomplete Cholesky factor of K (Gardner, Pleiss, Bindel, Weinberger,
 Wilson, *GPyTorch*, 2018, section 4); each column has its own step lengths and stops on its own residual.
@@ -10,7 +10,7 @@ coefficients a* = a + (K + αI)⁻¹r,
           = \sqrt{k(x, x)}\, \lVert K^{1/2} (K + \alpha I)^{-1} r \rVert
           \le \sqrt{k(x, x)}\, \frac{\lVert r \rVert}{2 \sqrt{\alpha}},
 
-because √λ/(λ + α) ≤ 1/2√α for every eigenvalue λ ≥ 0 of K. This certificate decides when to stop.
+because √λ/(λ + α) ≤ 1/2√α for every eigenvalue λ ≥ 0 of K. This bound is the stopping criterion.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from ...types import Array
 from ._base import LinearSolution, LinearSolver, relative_residual
 from .woodbury import LowRankInverse
 
-ACCURACY = 1e-6  # of the function, where the certificate decides
-RESIDUAL = 1e-10  # relative to b, where there is no certificate
-ENTRIES = 1 << 26  # of the preconditioner at most: 512 MiB
+ACCURACY = 1e-6  # of the function, for stopping by the error bound
+RESIDUAL = 1e-10  # relative to b, if there is no error bound
+ENTRIES = 1 << 26  # maximum size of the preconditioner: 512 MiB
 
 
 class ConjugateGradient(LinearSolver):
-    """Iterate on products K @ V: for matrices that are not held.
+    """Conjugate gradients with products K @ V, for matrices that do not fit in memory.
 
     Parameters
     ----------
     tol : float > 0, optional
-        Stop when ‖residual‖ ≤ tol·‖b‖ for every right-hand side. By default the certificate decides: stop when the
-        error of the function, at any x with k(x, x) no larger than at the samples, is at most 10⁻⁶ of the root mean
-        square of its values at the samples. Actual errors are some ten to a thousand times smaller. Without a shift
-        there is no certificate, and the default is tol = 10⁻¹⁰.
+        Stop when ‖residual‖ ≤ tol·‖b‖ for every right-hand side. By default, stop when the bound on the error of the
+        function, at any x with k(x, x) no larger than at the samples, is at most 10⁻⁶ of the root mean square of its
+        values at the samples. Actual errors are some ten to a thousand times smaller. Without a shift there is no
+        bound, and the default is tol = 10⁻¹⁰.
     max_iter : int
-        Products at most; reaching it warns and returns the best iterate.
+        Maximum number of products; reaching it warns and returns the best iterate.
     rank : int >= 0, optional
-        Columns of the preconditioner (at most a quarter of n); 0 for none. More of them take more memory (n × rank) and
-        fewer iterations. By default as many as cost a small part of the products that they save: the more, the smaller
-        the shift, and none where a dozen products are enough. Kernels that are only conditionally definite have no
+        Columns of the preconditioner (at most a quarter of n); 0 for none. More columns need more memory (n × rank) and
+        fewer iterations. The default costs a small part of the products that it saves: the smaller the shift, the
+        higher the rank, and none if a dozen products are enough. Kernels that are only conditionally definite have no
         preconditioner.
 
     Examples
@@ -81,12 +81,12 @@ class ConjugateGradient(LinearSolver):
                 "The matrix is ill-conditioned or indefinite: try a larger alpha, a higher rank of the preconditioner, "
                 "or a low-rank gram."
             )
-            reached = f"{iteration} products at a relative residual of {residual:.1e} (tol = {self.tol})"
+            reached = f"{iteration} products with a relative residual of {residual:.1e} (tol = {self.tol})"
             warn_early(None, f"ConjugateGradient stopped after {reached}", status, advice)
         return LinearSolution(a, residual=residual, status=status, n_iter=iteration, method="conjugate_gradient")
 
     def _stop(self, gram: Operator, B: Any, shift: float) -> Callable[[Any, Any, Any], Any]:
-        """Which columns are not solved, from coefficients and residuals: by the residual, or by the certificate."""
+        """A test for unsolved columns from coefficients and residuals, by the residual or by the error bound."""
         xp = namespace(B)
         rounding = 4 * float(xp.finfo(B.dtype).eps)
         largest = gram.magnitude() if self.tol is None and shift > 0 else 0.0
@@ -106,10 +106,10 @@ class ConjugateGradient(LinearSolver):
 
 
 def _affordable_rank(gram: Operator, shift: float) -> int:
-    """Columns that cost a fortieth of the products that would be needed without; none for a dozen of these or fewer."""
+    """The rank that costs 1/40 of the products needed without a preconditioner; 0 if these are at most a dozen."""
     # Conjugate gradients take about ½ log(2/ε) √(1 + λ/α) products. The largest eigenvalue λ lies between max k(x, x)
-    # and the trace, and their geometric mean stands for it. m columns cost O(nm²), some m²/8n products of a kernel
-    # matrix.
+    # and the trace, and is estimated by their geometric mean. m columns cost O(nm²), about m²/8n kernel matrix
+    # products.
     products = 8 * (1 + gram.magnitude() * gram.n**0.5 / shift) ** 0.5
     return 0 if products <= 12 else int(min((gram.n * products / 5) ** 0.5, ENTRIES / gram.n))
 
@@ -121,11 +121,11 @@ def conjugate_gradients(
     unsolved: Callable[[Any, Any, Any], Any],
     max_iter: int,
 ) -> tuple[Any, int, Status]:
-    """The solutions X of MX = B for a positive definite M, the iterations, and why they ended.
+    """The solution X of MX = B for a positive definite M, the number of iterations, and why they ended.
 
-    `product` is V ↦ MV, which may raise `StoppedError`, and `precondition` V ↦ P⁻¹V. From X, the residuals R and the
-    column sums of R∘P⁻¹R, `unsolved` tells which columns are not solved yet. Hestenes, Stiefel, *Methods of conjugate
-    gradients for solving linear systems* (1952).
+    `product` is V ↦ MV, which may raise `StoppedError`, and `precondition` is V ↦ P⁻¹V. `unsolved` takes X, the
+    residuals R and the column sums of R∘P⁻¹R, and returns which columns are not solved yet. Hestenes, Stiefel, *Methods
+    of conjugate gradients for solving linear systems* (1952).
     """
     xp = namespace(B)
     tiny = float(xp.finfo(B.dtype).smallest_normal)
@@ -156,7 +156,7 @@ def conjugate_gradients(
 
 
 def truncated(product: Callable[[Any], Any], b: Any, diagonal: Any, accuracy: float, max_iter: int) -> Any:
-    """x with ‖Mx − b‖ ≤ accuracy·‖b‖ in the norm of the inverse diagonal, or as far as M is positive definite.
+    """x with ‖Mx − b‖ ≤ accuracy·‖b‖ in the norm of the inverse diagonal, stopping where M is not positive definite.
 
     For the steps of Newton's method; b may have any shape.
     """

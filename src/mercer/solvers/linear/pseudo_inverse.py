@@ -14,9 +14,9 @@ from .cholesky import lower_factor
 
 
 class Inverse:
-    """V ↦ M⁺V for a symmetric positive semi-definite M, factorised once.
+    """V ↦ M⁺V for a symmetric positive semidefinite M, factorised once.
 
-    Cholesky where the smallest pivot stands clear of rounding; else an eigendecomposition, in which eigenvalues below
+    Cholesky if the smallest pivot is well above rounding; otherwise an eigendecomposition, in which eigenvalues below
     n·ε·λ₁ count as zero.
 
     Attributes
@@ -54,7 +54,7 @@ class Inverse:
 
 
 class PseudoInverse(LinearSolver):
-    """(K + shift)⁺b: the shortest of the least-squares solutions.
+    """(K + shift)⁺b, the minimum-norm least-squares solution.
 
     Examples
     --------

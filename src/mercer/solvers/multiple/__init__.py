@@ -1,4 +1,4 @@
-"""Weights of several kernels: by alignment with targets, by agreement, and by the objective of a method itself."""
+"""Weights for several kernels: by alignment with targets, by mutual agreement, or by the objective of a method."""
 
 from ._alignment import (
     align,

@@ -1,10 +1,10 @@
-r"""Gram matrices as vectors: inner products of centred operators, and the weights that follow from them.
+r"""Inner products of centred Gram operators, and kernel weights derived from them.
 
 .. math:: \langle K, L \rangle = \sum_{ij} w_i w_j\, \tilde K_{ij} \tilde L_{ij}, \qquad \tilde K = H K H^\top,\quad
           H = I - 1 w^\top, \quad \sum w_i = 1
 
-is computed from factors as :math:`\lVert Z_K^\top Z_L \rVert^2` where all have one, and otherwise by blocks of rows,
-so that nothing has to be held as a matrix for it. A weight of 2 is the same as a sample that is there twice.
+is computed from factors as :math:`\lVert Z_K^\top Z_L \rVert^2` if all have one, and otherwise by blocks of rows, so
+that no full matrix is stored. A weight of 2 is equivalent to repeating a sample.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from ...gram import Gram
 from ...gram.centered import CenteredGram
 from ...types import Array
 
-BLOCK = 1 << 23  # entries of all blocks of rows that are held at once: 64 MiB
-ROUNDING = 1e-12  # the part of a squared length that centring may leave of nothing
+BLOCK = 1 << 23  # total entries of the blocks of rows in memory at once: 64 MiB
+ROUNDING = 1e-12  # relative squared length below which the result of centring counts as zero
 
 
 def target_columns(y: Array, classes: bool) -> np.ndarray:
-    """Y with K_Y = YYᵀ: the targets, or a column for each class (of each column of y) with 1 for the samples of it."""
+    """Y with K_Y = YYᵀ: the targets, or an indicator column for each class (of each column of y)."""
     y = host(y)
     y = y.reshape(len(y), -1)
     if not classes:
@@ -37,7 +37,7 @@ def target_columns(y: Array, classes: bool) -> np.ndarray:
 
 
 def shares(n: int, weight: Array) -> np.ndarray:
-    """Weights that sum to one; equal ones for None."""
+    """Weights normalised to sum to one; equal weights for None."""
     return np.full(n, 1.0 / n) if weight is None else np.asarray(host(weight), dtype=np.float64) / host(weight).sum()
 
 
@@ -46,8 +46,8 @@ def inner_products(
 ) -> np.ndarray:
     """All ⟨K, L⟩, as a symmetric matrix; an operator is a `Gram`, or an array Y of n rows for K = YYᵀ.
 
-    Of an operator that is constant, products are 0 and not what rounding leaves. With `scales` s they are those of
-    K/s, which have squares also where K has none.
+    For a constant operator, products are exactly 0. With `scales` s they are the products of K/s, whose squares do not
+    overflow even if those of K do.
     """
     n = int(operators[0].shape[0])
     w = shares(n, weight)
@@ -68,7 +68,7 @@ def inner_products(
 
 
 class _Operator:
-    """A centred and weighted operator, by its factor where it has one and else by blocks of rows."""
+    """A centred and weighted operator, by its factor if it has one, otherwise by blocks of rows."""
 
     def __init__(self, operator: Any, w: np.ndarray, centered: bool, scale: float):
         self.root, self.scale = np.sqrt(w), scale
@@ -95,14 +95,14 @@ class _Operator:
 
 
 def normalised(M: np.ndarray) -> np.ndarray:
-    """⟨K, L⟩ / ‖K‖‖L‖; 0 where one of them is 0."""
+    """⟨K, L⟩ / ‖K‖‖L‖; 0 if one of them is 0."""
     norm = np.sqrt(np.clip(np.diagonal(M), 0, None))
     norm = np.where(norm > 0, norm, np.inf)
     return M / np.outer(norm, norm)
 
 
 def variance(gram: Gram, weight: Array = None) -> float:
-    """The mean squared distance Σ wᵢ ‖φ(xᵢ) − μ‖² of the samples from their mean; 0 where it is rounding."""
+    """The mean squared distance Σ wᵢ ‖φ(xᵢ) − μ‖² of the samples from their mean; 0 up to rounding."""
     w = shares(gram.n, weight)
     diagonal = float(np.asarray(host(gram.diagonal()), dtype=np.float64) @ w)
     spread = diagonal - float(w @ np.asarray(host(gram @ like(w, gram.like)), dtype=np.float64))
@@ -119,25 +119,25 @@ def quadratic_forms(grams: Sequence[Gram], coefficients: Array) -> np.ndarray:
 
 
 def alignments(M: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """⟨Kₖ, L⟩ / ‖Kₖ‖ from all ⟨Kₖ, Kₗ⟩ and the ⟨Kₖ, L⟩ of an L of norm one; 0 where a matrix vanishes."""
+    """⟨Kₖ, L⟩ / ‖Kₖ‖ from all ⟨Kₖ, Kₗ⟩ and the ⟨Kₖ, L⟩ with an L of norm one; 0 for a zero matrix."""
     norm = np.sqrt(np.diagonal(M))
     return np.divide(a, norm, out=np.zeros_like(norm), where=norm > 0)
 
 
 def align(M: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """Weights in proportion to the alignment of each kernel with the target, as if there were no others."""
+    """Weights proportional to the alignment of each kernel with the target, ignoring the others."""
     return _on_simplex(alignments(M, a))
 
 
 def alignf(M: np.ndarray, a: np.ndarray) -> np.ndarray:
-    r"""The weights, non-negative, whose combination has the largest alignment with the target.
+    r"""The non-negative weights whose combination has the largest alignment with the target.
 
     :math:`\max_{\mu \ge 0} \mu^\top a / \sqrt{\mu^\top M \mu}` is attained in the direction of
-    :math:`\arg\min_{v \ge 0} v^\top M v - 2 v^\top a`, a least squares problem in a square root of M.
+    :math:`\arg\min_{v \ge 0} v^\top M v - 2 v^\top a`, a least-squares problem with a square root of M.
     """
     scale = np.sqrt(np.diagonal(M))
     scale = np.where(scale > 0, scale, np.inf)
-    values, V = np.linalg.eigh(M / np.outer(scale, scale))  # of unit diagonal, so that nnls sees columns alike
+    values, V = np.linalg.eigh(M / np.outer(scale, scale))  # with unit diagonal, so that nnls treats columns equally
     keep = values > len(M) * np.finfo(float).eps * max(values[-1], 0.0)
     if not keep.any():
         return _on_simplex(np.zeros(len(M)))
@@ -147,9 +147,9 @@ def alignf(M: np.ndarray, a: np.ndarray) -> np.ndarray:
 
 
 def consensus(M: np.ndarray) -> np.ndarray:
-    """The weights of the compromise of STATIS: the leading eigenvector of all alignments, each kernel of norm one."""
+    """The weights of the STATIS compromise: the leading eigenvector of all alignments, each kernel with norm one."""
     R = normalised(M)
-    leading = np.abs(np.linalg.eigh(R)[1][:, -1])  # of a matrix without negative entries: of one sign
+    leading = np.abs(np.linalg.eigh(R)[1][:, -1])  # one sign, since no entry is negative
     return _on_simplex(alignments(M, leading))
 
 

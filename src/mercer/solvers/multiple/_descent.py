@@ -2,8 +2,8 @@ r"""Weights that minimise the optimal value J of a regularised problem in the sp
 
 The dual of :math:`\min_f \sum_i \ell(y_i, f(x_i)) + \tfrac{\alpha}{2} \lVert f \rVert^2` depends on the kernel only
 through :math:`\tfrac{\alpha}{2} a^\top K a`. So :math:`J(\mu)` is convex with the derivatives
-:math:`-\tfrac{\alpha}{2} q_k`, :math:`q_k = a^\top K_k a`, where a is the solution for μ. Both methods see q alone,
-whatever the loss. The gap that they stop at is that of the joint problem:
+:math:`-\tfrac{\alpha}{2} q_k`, :math:`q_k = a^\top K_k a`, where a is the solution for μ. Both methods use only q,
+whatever the loss. They stop by the duality gap of the joint problem:
 
 .. math:: J(\mu) - \min J \le \tfrac{\alpha}{2} \Big( \max_{\lVert \nu \rVert_p \le 1} \nu^\top q - \mu^\top q \Big)
 """
@@ -25,7 +25,7 @@ Oracle = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Descent(Solution):
-    """Weights, the relative gap (J(μ) − min J is at most this times α/2 ‖f‖²), and the path to them."""
+    """Weights, the relative gap (J(μ) − min J is at most this times α/2 ‖f‖²), and the history."""
 
     measure = ("duality gap", "gap")
     weights: np.ndarray
@@ -38,7 +38,7 @@ def relative_gap(mu: np.ndarray, q: np.ndarray, p: float) -> float:
     value = float(mu @ q)
     if value <= 0:
         return 0.0 if not q.any() else np.inf
-    largest = float(q.max())  # divided by, because high powers overflow
+    largest = float(q.max())  # to divide by, because high powers overflow
     dual = np.inf if p == 1 else 1.0 if np.isinf(p) else p / (p - 1)
     return max(0.0, largest * float(np.linalg.norm(q / largest, dual)) / value - 1.0)
 
@@ -46,9 +46,9 @@ def relative_gap(mu: np.ndarray, q: np.ndarray, p: float) -> float:
 def on_simplex(oracle: Oracle, m: int, tol: float, max_iter: int) -> Descent:
     """Minimise J over the simplex, from its centre.
 
-    Steps minimise a quadratic model over the simplex, whose matrix learns from the gradients (BFGS) and begins with the
-    curvature for given functions, qₖ/μₖ. Where J rises at the end of a step, it goes to where the slope is nearly zero,
-    which the slopes at both ends enclose; J itself is never needed, and never rises.
+    Each step minimises a quadratic model over the simplex, with a matrix updated by BFGS that starts from the curvature
+    for fixed functions, qₖ/μₖ. If J is rising at the end of a step, the step is shortened to a nearly zero slope,
+    bracketed by the slopes at both ends; J itself is never needed, and never rises.
     """
     mu = np.full(m, 1.0 / m)
     q = oracle(mu)
@@ -75,7 +75,7 @@ def on_simplex(oracle: Oracle, m: int, tol: float, max_iter: int) -> Descent:
 
 
 def _model_minimum(B: np.ndarray, mu: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """The ν on the simplex with the least −½qᵀ(ν − μ) + ½(ν − μ)ᵀB(ν − μ)."""
+    """The ν on the simplex that minimises −½qᵀ(ν − μ) + ½(ν − μ)ᵀB(ν − μ)."""
     L = np.linalg.cholesky(B).T
     heavy = 1e5 * np.linalg.norm(L)  # so that Σν = 1 holds nearly, and exactly after division
     target = L @ mu + np.linalg.solve(L.T, q / 2)
@@ -84,7 +84,7 @@ def _model_minimum(B: np.ndarray, mu: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 
 def _updated(B: np.ndarray, step: np.ndarray, change: np.ndarray) -> np.ndarray:
-    """B after a step and the change of the gradient along it; as it was where rounding hides the curvature."""
+    """B updated by a step and its change of the gradient; unchanged if rounding hides the curvature."""
     Bs = B @ step
     curvature, before = float(step @ change), float(step @ Bs)
     if curvature <= 1e-8 * before:
@@ -95,7 +95,7 @@ def _updated(B: np.ndarray, step: np.ndarray, change: np.ndarray) -> np.ndarray:
 def _zero_of_slope(
     oracle: Oracle, left: np.ndarray, right: np.ndarray, q_left: np.ndarray, q_right: np.ndarray, rounds: int = 12
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Between two points, J falling from the first and rising at the second: where it does neither (Illinois)."""
+    """A zero of the slope of J between two points, falling at the first and rising at the second (Illinois method)."""
     d = right - left
     a, b, low, high = 0.0, 1.0, float(d @ q_left), float(d @ q_right)
     start, side, best, at_best = low, 0, left, q_left
@@ -119,7 +119,7 @@ def _zero_of_slope(
 
 
 def blockwise(oracle: Oracle, m: int, p: float, tol: float, max_iter: int) -> Descent:
-    r"""Minimise J over :math:`\lVert \mu \rVert_p \le 1`: for given functions :math:`f_k` the best weights are known.
+    r"""Minimise J over :math:`\lVert \mu \rVert_p \le 1` by alternation; for fixed :math:`f_k` the best weights are
 
     :math:`\mu_k \propto \lVert f_k \rVert^{2/(p+1)}`, :math:`\lVert f_k \rVert^2 = \mu_k^2 q_k`. Each round lowers J.
     """
@@ -140,13 +140,13 @@ def blockwise(oracle: Oracle, m: int, p: float, tol: float, max_iter: int) -> De
 
 
 def alternating(partition: Oracle, M: np.ndarray, tol: float, max_iter: int) -> Descent:
-    r"""Raise the alignment of a combination with the partition that a method finds in its space, from equal weights.
+    r"""Maximise the alignment of a combination with the partition found in its space, starting from equal weights.
 
-    `partition` gives :math:`a_k = \langle K_k, P \rangle` for the projection P onto the indicators of the clusters at
-    μ, and M all :math:`\langle K_k, K_l \rangle`. A partition that is best for μ has the largest :math:`\mu^\top a`;
-    for a given one `alignf` has the largest :math:`\mu^\top a / \sqrt{\mu^\top M \mu}`. So neither step lowers the
-    alignment, of which `history` holds the values (times the norm of P, which all partitions share). The gap is the
-    part by which other weights would raise it for this partition.
+    `partition` returns :math:`a_k = \langle K_k, P \rangle` for the projection P onto the cluster indicators at μ, and
+    M contains all :math:`\langle K_k, K_l \rangle`. The best partition for μ maximises :math:`\mu^\top a`; for a given
+    partition, `alignf` maximises :math:`\mu^\top a / \sqrt{\mu^\top M \mu}`. So neither step lowers the alignment,
+    whose values are in `history` (times the norm of P, which all partitions share). The gap is the fraction by which
+    other weights would raise it for this partition.
     """
     mu = np.full(len(M), 1.0 / len(M))
     best, kept, gap, status = -np.inf, mu, np.inf, None
@@ -156,7 +156,7 @@ def alternating(partition: Oracle, M: np.ndarray, tol: float, max_iter: int) -> 
         a = partition(mu)
         value = _cosine(mu, M, a)
         if value <= best:
-            status = Status.CONVERGED  # there is no better partition
+            status = Status.CONVERGED  # no better partition exists
             break
         history.append(value)
         better = alignf(M, a)
