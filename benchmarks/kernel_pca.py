@@ -47,7 +47,7 @@ def contender(name):
     if name == "mercer":
         from mercer.methods.pca import KernelPCA
 
-        return KernelPCA(K, kernel="rbf", gamma=GAMMA, random_state=0)
+        return KernelPCA(K, kernel="rbf", gamma=GAMMA, copy_X=False, random_state=0)
     from sklearn.decomposition import KernelPCA
 
     return KernelPCA(K, kernel="rbf", gamma=GAMMA, eigen_solver=name, copy_X=False, random_state=0)

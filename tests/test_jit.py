@@ -5,6 +5,7 @@ import sys
 from copy import copy
 
 import numpy as np
+import pytest
 
 import mercer
 from mercer._jit import Deferred, maximum, njit, njit_reordered
@@ -83,3 +84,21 @@ def test_warmup_tells_its_steps(monkeypatch):
     monkeypatch.setattr("mercer.compilation.steps", lambda: steps)
     found = mercer.warmup(lambda *step: told.append(step))
     assert done == [1, 2] and told == [("one", 0, 2), ("two", 1, 2)] and found.seconds >= 0
+
+
+def test_an_interrupt_within_numba_stays_one():
+    """numba reports one that arrives while it packs a result as a SystemError, which `except Exception` would catch."""
+
+    def packing():
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as interrupt:
+            raise SystemError("returned a result with an exception set") from interrupt
+
+    def failing():
+        raise SystemError("another reason")
+
+    with pytest.raises(KeyboardInterrupt):
+        Deferred(lambda: packing)()
+    with pytest.raises(SystemError, match="another"):
+        Deferred(lambda: failing)()

@@ -52,7 +52,7 @@ __version__ = "0.1.0.dev0"
 
 
 # loaded on first use because they are slow to import: packages, and single names with their modules
-_PACKAGES = {"datasets", "inference", "io", "plot", "reports", "selection", "testing"}
+_PACKAGES = {"arrays", "datasets", "inference", "io", "plot", "reports", "selection", "testing"}
 _HOMES = dict.fromkeys(methods.__all__, "methods") | {"load": "io.model", "report": "reports", "save": "io.model"}
 _HOMES["warmup"] = "compilation"
 

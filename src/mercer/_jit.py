@@ -21,7 +21,15 @@ class Deferred:
         self._make = make
 
     def __call__(self, *arguments: Any) -> Any:
-        return self.made(*arguments)
+        try:
+            return self.made(*arguments)
+        except SystemError as error:  # what numba makes of a Ctrl-C while it packs a result
+            cause: BaseException | None = error
+            while cause is not None and not isinstance(cause, KeyboardInterrupt):
+                cause = cause.__cause__ or cause.__context__
+            if cause is None:
+                raise
+            raise KeyboardInterrupt from None
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # looked up when objects are copied or inspected

@@ -321,6 +321,20 @@ def limited(function: F) -> F:
     return cast(F, within)
 
 
+def complete(function: F) -> F:
+    """`limited`, for results that must be complete: if any work inside stopped early, it raises a `TimeoutError`."""
+
+    @limited
+    @wraps(function)
+    def checked(*args: Any, **options: Any) -> Any:
+        result = function(*args, **options)
+        if status := current().heard:
+            raise StoppedError(status)
+        return result
+
+    return cast(F, checked)
+
+
 def kept(fit: F) -> F:
     """Wrap a fit that works in place: an exception, also in a callback, restores the earlier fit."""
 

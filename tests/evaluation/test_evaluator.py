@@ -6,10 +6,11 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from mercer import SVC, SVR, KernelMachine, KernelPCA, KernelRidge
-from mercer.evaluation import Evaluator, HostEvaluator, _base, _host, backend, bind
+from mercer.evaluation import Evaluator, HeldEvaluator, HostEvaluator, WholeEvaluator, _base, _host, backend, bind
 from mercer.gram import Lazy
 from mercer.kernels import Gaussian, Linear
 from mercer.kernels.finite import Callable
+from mercer.testing import check_evaluator
 
 rng = np.random.default_rng(6)
 X, Y = rng.normal(size=(53, 6)), rng.normal(size=(31, 6))
@@ -119,8 +120,8 @@ def test_a_backend_reaches_every_consumer(monkeypatch, by_rows):
     """Values three times as large are those of three times the kernel, whatever asks for them."""
     monkeypatch.setattr(_base, "BACKENDS", list(_base.BACKENDS))
     if by_rows:
-        monkeypatch.setattr("mercer.methods._svm.HELD", 0)
-        monkeypatch.setattr("mercer.methods._svm.SMALL", 0)
+        monkeypatch.setattr("mercer.solvers.fit.boxes.HELD", 0)
+        monkeypatch.setattr("mercer.solvers.fit.boxes.SMALL", 0)
     rng = np.random.default_rng(3)
     X = rng.normal(size=(260, 4))
     y = np.where(X[:, 0] + 0.5 * rng.normal(size=260) > 0, 1, -1)
@@ -163,3 +164,55 @@ def test_a_backend_reaches_every_consumer(monkeypatch, by_rows):
             found = found * 3  # function_ evaluates the kernel itself
         assert abs(right.std() - size) > 0.02 * size, model
         np.testing.assert_allclose(found, right, rtol=0.02, atol=0.02 * right.std(), err_msg=str(model))
+
+
+EVALUATORS = {
+    "host": lambda: bind(Gaussian(2.0), X),
+    "host, two collections": lambda: bind(Gaussian(2.0), Y, X),
+    "host, single precision": lambda: bind(Gaussian(2.0), X.astype("float32")),
+    "host, sparse": lambda: bind(Gaussian(), csr_array(np.where(np.abs(X) > 1, X, 0.0))),
+    "host, composite": lambda: bind(KERNELS[3], X),
+    "host, words": lambda: bind(Callable(common), ["abc", "bcd", "cde", "fab", "ccc", "dad"]),
+    "part": lambda: bind(Gaussian(2.0), X).take(np.arange(7), np.arange(3, 40)),
+    "blocks": lambda: Evaluator(Gaussian(2.0), X),
+    "blocks, two collections": lambda: Evaluator(Linear(), Y, X),
+    "held": lambda: HeldEvaluator(Gaussian(2.0)(X)),
+    "held, part": lambda: HeldEvaluator(Gaussian(2.0)(X)).take(np.arange(20), np.arange(5, 30)),
+    "whole": lambda: WholeEvaluator(Callable(dot, pairwise=False), X),
+}
+
+
+def dot(A, B):
+    return A @ B.T
+
+
+@pytest.mark.parametrize("name", EVALUATORS)
+def test_all_operations_agree(name):
+    check_evaluator(EVALUATORS[name](), tol=1e-5)
+
+
+def test_all_operations_agree_in_other_libraries(xp):
+    check_evaluator(bind(Gaussian(), xp.asarray(X)))
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [("product", "product"), ("rows", "rows"), ("quick", "quick"), ("diagonal", "diagonal"), ("take", "part")],
+)
+def test_a_wrong_operation_is_found(monkeypatch, name, wrong):
+    class Wrong(HostEvaluator):
+        pass
+
+    right = getattr(Wrong, name)
+
+    def doubled(self, *args, **options):
+        if name == "take":
+            return right(self, args[1][:3], args[1])
+        result = right(self, *args, **options)
+        if name == "rows":
+            args[1][:] *= 2
+        return result if name == "rows" else 2 * result
+
+    monkeypatch.setattr(Wrong, name, doubled)
+    with pytest.raises(AssertionError, match=wrong):
+        check_evaluator(Wrong(Gaussian(), X))

@@ -44,8 +44,7 @@ def test_columns_are_not_kept_beside_the_samples(X):
     """What the compiled pass makes of the columns of a tile is as large as they are, and goes with the tile."""
     gram = Packed(memory=0).build(Gaussian(), X.astype(np.float32))
     gram @ np.ones(N, np.float32)
-    held = gram.evaluator.right
-    assert gram.evaluator.left is held and set(vars(held)) == set(vars(held.take([0])))
+    assert not {"left", "right"} & vars(gram.evaluator).keys()
 
 
 def test_rough_kernel_with_equal_points():

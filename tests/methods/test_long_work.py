@@ -16,8 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 from mercer import SVC, SVR, NuSVC, NuSVR, OneClassSVM, _checkpoint
-from mercer.methods import _svm
-from mercer.solvers.fit import multiclass, working_set
+from mercer.solvers.fit import boxes, multiclass, working_set
 
 A, b = make_classification(900, 8, n_informative=8, n_redundant=0, n_classes=3, flip_y=0.1, random_state=4)
 TWO, TARGET = b < 2, A[:, 0] * np.sin(A[:, 1])
@@ -44,8 +43,8 @@ MACHINES = {
 def many_rounds(monkeypatch) -> None:
     """Problems of this size are solved in one round otherwise, on a matrix that is held."""
     monkeypatch.setattr(working_set, "SMALL", 0)
-    monkeypatch.setattr(_svm, "SMALL", 0)
-    monkeypatch.setattr(_svm, "HELD", 0)
+    monkeypatch.setattr(boxes, "SMALL", 0)
+    monkeypatch.setattr(boxes, "HELD", 0)
 
 
 def task(name):
@@ -386,9 +385,9 @@ import json, os, signal, sys, warnings
 import numpy as np
 sys.path.insert(0, {folder!r})
 import test_long_work as work
-from mercer.methods import _svm
+from mercer.solvers.fit import boxes
 from mercer.solvers.fit import multiclass, working_set
-working_set.SMALL = _svm.SMALL = _svm.HELD = 0
+working_set.SMALL = boxes.SMALL = boxes.HELD = 0
 """
 
 

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tests.methods.test_sklearn import ESTIMATORS
 
+import mercer
 from mercer import SVC, KernelDensity, LinearSVC, LinearSVR, SmoothingSpline, SpectralClustering, methods
 from mercer.context import Context, Status
 from mercer.evaluation import Evaluator
@@ -628,3 +630,33 @@ def test_parameters_of_a_name_are_refused() -> None:
 def test_complex_samples_are_refused(X) -> None:
     with pytest.raises(ValueError, match=r"SVC: X is complex; give real numbers.* Complex data not supported\."):
         SVC().fit(X, [0, 1])
+
+
+def test_numbers_of_other_types_are_numbers() -> None:
+    """Of NumPy's single and half precision, and fractions: as the same float."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 3))
+    y, labels = X[:, 0] + X[:, 1] ** 2, (X[:, 0] > 0).astype(int)
+    quarter = [np.float32(0.25), np.float16(0.25), Fraction(1, 4)]
+    for make, target, attribute in (
+        (lambda v: mercer.KernelDimensionReduction(epsilon=v, random_state=0), y, "components_"),
+        (lambda v: mercer.LinearSVC(tol=v, C=v), labels, "coef_"),
+        (lambda v: mercer.LinearSVR(tol=v, C=v), y, "coef_"),
+        (lambda v: mercer.ManifoldRanking(alpha=v), (np.arange(40) < 2).astype(float), "scores_"),
+    ):
+        expected = getattr(make(0.25).fit(X, target), attribute)
+        for value in quarter:
+            np.testing.assert_allclose(getattr(make(value).fit(X, target), attribute), expected, atol=1e-6)
+    x = X[:, :1]
+    smooth = mercer.SmoothingSpline(spar=0.5).fit(x, y).predict(x)
+    for half in (np.float32(0.5), np.float16(0.5), Fraction(1, 2)):
+        np.testing.assert_allclose(mercer.SmoothingSpline(spar=half).fit(x, y).predict(x), smooth)
+
+
+def test_large_numbers_are_no_labels() -> None:
+    X = np.random.default_rng(1).normal(size=(30, 2))
+    for model in (mercer.SVC(), mercer.KernelRidgeClassifierCV()):
+        with pytest.raises(ValueError, match="Unknown label type: continuous"):
+            model.fit(X, X[:, 0] * 1e19)
+    with pytest.raises(TypeError, match="KernelDimensionReduction: y holds labels that are neither all text nor all"):
+        mercer.KernelDimensionReduction().fit(X, np.array(["a", 1] * 15, dtype=object))

@@ -401,3 +401,13 @@ def test_sixty_thousand_rows_of_low_rank() -> None:
     model.fit(A, b)
     assert -model.best_score_ == pytest.approx(0.01, rel=0.03)
     assert model.alpha_ in np.geomspace(1e-4, 1e2, 20)[1:-1]
+
+
+def test_a_candidate_with_the_identity_as_its_matrix_is_one_among_others() -> None:
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    model = KernelRidgeCV(kernel=["gaussian(lengthscale=0.01)", "gaussian"]).fit(X, X[:, 0])
+    assert str(model.kernel_) == "gaussian"
+    alone = KernelRidgeCV(kernel="delta", fit_intercept=True).fit(np.arange(64)[:, None], np.sin(np.arange(64)))
+    y, n = np.sin(np.arange(64)), 64
+    left_out = (n * np.mean(y) - y) / (n - 1)  # without a sample, f at it is the mean of the others
+    np.testing.assert_allclose(alone.leave_one_out(), left_out, atol=1e-10)

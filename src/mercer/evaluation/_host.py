@@ -55,7 +55,9 @@ class HostEvaluator(Evaluator):
 
     def tile(self, rows: Index, columns: Index = slice(None)) -> Any:
         right = self.right if is_all(columns) else self.right.take(columns)
-        return self.left.take(rows).matrix(right)
+        if self.symmetric or "left" in vars(self):
+            return self.left.take(rows).matrix(right)
+        return self.kernel.points(self.kernel.domain.take(self.X, rows), right).matrix(right)
 
     def product(self, V: Array, n_jobs: int | None = None, entries: int | None = None) -> Any:
         """K V, in tiles of at most `entries` values, one per thread at a time."""

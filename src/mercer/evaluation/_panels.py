@@ -158,6 +158,8 @@ class GaussianPoints(Points):
         return out
 
     def fill(self, out: np.ndarray, places: np.ndarray, other: Any, start: int, stop: int) -> None:
+        if out.dtype != np.float32:  # compiled code writes to the memory as it is
+            raise TypeError(f"Gaussian: rows in single precision need a float32 array, not {out.dtype}.")
         packed, half = other.panels
         if self.A.shape[1] != packed.shape[1]:
             raise ValueError(

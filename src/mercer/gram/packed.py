@@ -35,8 +35,9 @@ class PackedGram(Gram):
         pairs = [(i, j) for j in range(len(self._slices)) for i in range(j + 1)]
 
         def work(t: int) -> None:
-            # preparing the columns of more than one tile at a time would make a second copy of X
-            out, column = partial[t], lru_cache(1)(lambda j: self.evaluator.take(slice(None), self._slices[j]))
+            # only the columns of one tile are prepared at a time: all of them would be a second copy of X
+            take, X = self.kernel.domain.take, self.X
+            out, column = partial[t], lru_cache(1)(lambda j: bind(self.kernel, X, take(X, self._slices[j])))
             for i, j in pairs[t::threads]:
                 r, c = self._slices[i], self._slices[j]
                 tile = self._kept.get((i, j))
@@ -46,8 +47,6 @@ class PackedGram(Gram):
                     out[c] += tile.T @ V[r]
 
         _threads.run(range(threads), work, self.n_jobs)
-        if len(self._kept) == len(pairs):
-            vars(self).pop("evaluator", None)  # all tiles are stored: its prepared samples are no longer needed
         return sum(partial[1:], start=partial[0])
 
     def block(self, rows: Index, columns: Index) -> Any:

@@ -15,6 +15,7 @@ from ._radial import Radial
 from ._structured import Counted, Counts, Structured, clear_cache
 from .anova import ANOVA
 from .arc import ArcCosine, ArcSine
+from .bandwidth import sigest
 from .bernoulli import Bernoulli
 from .bessel import Bessel
 from .brownian import Brownian
@@ -132,6 +133,7 @@ __all__ = [
     "registry",
     "sequences",
     "sets",
+    "sigest",
     "strings",
     "text",
     "trees",

@@ -72,9 +72,11 @@ def classes_of(estimator: EstimatorLike, y: Array) -> tuple[np.ndarray, np.ndarr
     """The sorted classes of checked labels, and the class index of each label."""
     labels = host(y)
     try:
-        whole = labels.dtype.kind == "f" and bool(np.all(labels == np.rint(labels)))
+        # numbers beyond 2⁵³ are all whole, and no labels
+        whole = labels.dtype.kind == "f" and bool(np.all((labels == np.rint(labels)) & (np.abs(labels) <= 2.0**53)))
         if not (whole or labels.dtype.kind in "biuU") or labels.ndim != 1:  # integers and text are always labels
-            check_classification_targets(labels)
+            with np.errstate(invalid="ignore"):  # it casts to integers, which some numbers overflow
+                check_classification_targets(labels)
         return np.unique(labels, return_inverse=True)
     except TypeError:
         kinds = {type(label): label for label in labels.ravel()[::-1]}

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations, pairwise
-from threading import local
 from typing import Any, Self
 
 import numpy as np
@@ -23,9 +21,8 @@ from .._array import host, is_sparse
 from .._errors import check_choice, where
 from .._random import generator
 from .._targets import check_class_weight
-from .._threads import Workers, one_blas_thread
-from ..context import Context
-from ..solvers.fit import Arena, Block, Segment
+from .._threads import one_blas_thread
+from ..solvers.fit.boxes import BoxSolver, Pairs
 from ..solvers.fit.held import BoxSolutions, joined
 from ..solvers.fit.many import vote
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
@@ -33,7 +30,7 @@ from ..types import Array, Data
 from ._base import classes_of
 from ._calibration import CLIP, FOLDS, Calibration, couple, folds, probability, quality, slopes
 from ._forms import decision_values
-from ._svm import HeldRows, Rows, Sample, SupportVectorMachine
+from ._svm import Sample, SupportVectorMachine
 
 JUDGED = 5000  # maximum number of samples on which probabilities are assessed
 
@@ -199,11 +196,16 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
     ) -> tuple[Sequence[BoxSolution], list[SolvedTask]]:
         """The solutions of all machines; and the solved tasks, unless the machines were solved in one call."""
         context = self._begin(self._n_tasks, sample.X, y, weight)
-        if self._holds(sample, context):
-            return self._solve_held(sample, members, weight, context)
-        with self._threads() as workers:
-            solved = self._machines(sample, members, weight, workers, context)
-        return [s.solution for s in solved], solved
+        order = np.concatenate(members)
+        with self._refusing_overflow():
+            solver = self._box_solver(sample, order, context)
+            if not solver.in_one_call or self._calibrated or self._n_tasks is None or context.callbacks is not None:
+                solved = self._machines(sample, solver, members, weight)
+                return [s.solution for s in solved], solved
+            self._check_diagonal(sample, solver.diagonal)
+            layout = self._layout(members)
+            problem = self._task_problems(layout, weight[order][layout.place])
+            return solver.solve_all(problem, layout.edges, layout.place), []
 
     @property
     def _n_tasks(self) -> int | None:
@@ -213,30 +215,26 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
     def _layout(self, members: list[np.ndarray]) -> Layout:
         return Layout.of(self._pairs, [len(m) for m in members])
 
-    def _solve_held(
-        self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, context: Context
-    ) -> tuple[Sequence[BoxSolution], list[SolvedTask]]:
-        """Solve all machines on one matrix, in one compiled call if each is a plain problem."""
-        order = np.concatenate(members)
-        layout, weight = self._layout(members), weight[order]
-        rows = HeldRows(self, sample, order, layout.place, context)
-        if self._calibrated or self._n_tasks is None or context.callbacks is not None:
-            tasks = [self._task(sample.fold, order, weight, layout, k) for k in range(len(self._pairs))]
-            solved = [self._solve_task(rows.take(layout[k]), task) for k, task in enumerate(tasks)]
-            return [s.solution for s in solved], solved
-        return rows.minimise_all(self._task_problems(layout, weight[layout.place]), layout.edges), []
-
     def _task_problems(self, layout: Layout, weight: np.ndarray) -> BoxProblem:
         """The problems of all machines, one after another."""
         parts = [layout[k] for k in range(len(layout.edges) - 1)]
         return joined([self._task_problem(layout.y[part], weight[part]) for part in parts])
 
-    def _machines(
-        self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, context: Context
-    ) -> list[SolvedTask]:
-        one_against_one = self.multi_class == "ovo" and len(members) > 2
-        solve = self._solve_pairs if one_against_one else self._solve_in_turn
-        return solve(sample, members, weight, workers, context)
+    def _machines(self, sample: Sample, solver: Any, members: list[np.ndarray], weight: np.ndarray) -> list[SolvedTask]:
+        """Solve one machine after another; large pairs of several classes in parallel, sharing rows."""
+        order, layout = np.concatenate(members), self._layout(members)
+
+        def task(machine: int) -> Task:
+            return self._task(sample.fold, order, weight[order], layout, machine)
+
+        if self.multi_class == "ovo" and len(members) > 2 and not solver.in_one_call:
+            pairs = Pairs(solver, members)
+            self._check_diagonal(sample, pairs.diagonal)
+            return pairs.gather(lambda k, pair: self._solve_task(pairs[pair], task(k)), enumerate(self._pairs))
+        self._check_diagonal(sample, solver.diagonal)
+        tasks = [(solver.take(layout.place[layout[k]]), task(k)) for k in range(len(self._pairs))]
+        solved: list[SolvedTask] = solver.run(lambda: [self._solve_task(*each) for each in tasks])
+        return solved
 
     def _task(self, fold: Any, order: np.ndarray, weight: np.ndarray, layout: Layout, machine: int) -> Task:
         """The task of a machine, for samples in this order with these weights."""
@@ -245,57 +243,11 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         place = layout.place[part]
         return Task(name, layout.y[part], weight[place], None if fold is None else fold[order[place]])
 
-    def _solve_in_turn(
-        self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, context: Context
-    ) -> list[SolvedTask]:
-        """Solve machines one after another, each with several threads."""
-        order, layout = np.concatenate(members), self._layout(members)
+    def _solve_task(self, solver: BoxSolver, task: Task) -> SolvedTask:
+        solution = solver.perform(self._task_problem(task.y, task.weight), task.name)
+        return SolvedTask(task, solution, self._held_out(solver, task, solution) if self._calibrated else None)
 
-        def work() -> list[SolvedTask]:
-            rows = self._rows(sample, order, workers, context)
-            tasks = [self._task(sample.fold, order, weight[order], layout, k) for k in range(len(self._pairs))]
-            return [self._solve_task(rows, task) for task in tasks]
-
-        return context.run(workers.pool, work)
-
-    def _solve_pairs(
-        self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, context: Context
-    ) -> list[SolvedTask]:
-        """Solve pairs of classes in parallel, sharing the within-class kernel rows."""
-        dtype = self._precision(int(np.sort([len(m) for m in members])[-2:].sum()))
-        whole = self._segment(sample, dtype)
-        segments = [whole.take(m) for m in members]
-        # within-class rows serve all pairs of the class: keep them all if they fit into half of the cache
-        shared = np.dtype(dtype).itemsize * sum(s.n**2 for s in segments) <= 0.5 * sample.cache
-        own = [Block(s, s, s.n, dtype, shared=True) for s in segments] if shared else []
-        # the number of cached rows affects the solver's steps: it must not depend on the number of threads
-        share, largest = 0.125, max(s.n for s in segments)
-        need = min(sample.capacity(largest, dtype, share), largest) * largest * np.dtype(dtype).itemsize
-        at_once = min(workers.parts, max(2, int(0.25 * sample.cache / need)))
-        arenas, order, layout = local(), np.concatenate(members), self._layout(members)
-
-        def block(name: str, P: Segment, Q: Segment) -> Block:
-            arena = vars(arenas).setdefault(name, Arena())
-            return Block(P, Q, sample.capacity(Q.n, dtype, share), dtype, arena)
-
-        def work(machine: int, a: int, b: int) -> SolvedTask:
-            S, T = segments[a], segments[b]
-            grid = [
-                [own[a] if shared else block("aa", S, S), block("ab", S, T)],
-                [block("ba", T, S), own[b] if shared else block("bb", T, T)],
-            ]
-            both = order[layout.place[layout[machine]]]
-            rows = self._rows(sample, both, Workers(), context, segments=[S, T], grid=grid)
-            return self._solve_task(rows, self._task(sample.fold, order, weight[order], layout, machine))
-
-        with ThreadPoolExecutor(at_once) as pool:
-            return context.gather(pool, work, [(k, a, b) for k, (a, b) in enumerate(self._pairs)])
-
-    def _solve_task(self, rows: Rows, task: Task) -> SolvedTask:
-        solution = rows.minimise(self._task_problem(task.y, task.weight), task.name)
-        return SolvedTask(task, solution, self._held_out(rows, task, solution) if self._calibrated else None)
-
-    def _held_out(self, rows: Rows, task: Task, solution: BoxSolution, C: float | None = None) -> HeldOut:
+    def _held_out(self, solver: BoxSolver, task: Task, solution: BoxSolution, C: float | None = None) -> HeldOut:
         """For each sample the value of a machine fitted without it, from the rows already computed.
 
         These machines have a tolerance 10 times larger, which hardly affects the slopes. If the other samples all
@@ -313,7 +265,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
                 beta = np.where(fold == k, 0.0, solution.beta) * (task.weight.sum() / weight.sum())
                 problem.start = _balanced(np.clip(beta, problem.lower, problem.upper))
             problem.near = (solution.beta, solution.values)
-            part = rows.minimise(problem, f"{task.name}, fold {k + 1}", slack=10.0)
+            part = solver.perform(problem, f"{task.name}, fold {k + 1}", slack=10.0)
             solutions.append(part)
             scale, offset = self._scale_and_offset(part.offsets)
             values[fold == k] = (scale * part.values + offset)[fold == k]

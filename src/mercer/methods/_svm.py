@@ -1,14 +1,11 @@
-"""Common parts of the support vector machines: scikit-learn's parameters, kernel rows in bounded memory, decisions."""
+"""Common parts of the support vector machines: scikit-learn's parameters, the choice of a solver, decisions."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
 from os import PathLike
 from typing import Any
 
@@ -16,33 +13,29 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import _memory, _threads
-from .._array import compact, host, is_array, is_sparse
+from .. import _threads
+from .._array import compact, is_array, is_sparse
 from .._checkpoint import Checkpoint
 from .._errors import REMEDIES, check_number, warn, where
 from .._same import same
-from .._threads import Workers
 from ..basis import Polynomials
-from ..context import Context, Monitor, Status, current
-from ..evaluation import TILE
+from ..context import Context, Status, current
 from ..gram import Gram, GramLike, Representation, as_representation
 from ..kernels import Callable as CallableKernel
 from ..kernels import Gaussian, Kernel, KernelLike, bandwidth, is_kernel
 from ..kernels.expression import as_kernel
 from ..kernels.sklearn_names import from_sklearn, refuse_mixtures
 from ..losses import Loss
-from ..solvers.fit import Block, FitProblem, Segment, factored
-from ..solvers.fit.held import BoxSolutions, minimise
-from ..solvers.fit.working_set import SINGLE, SMALL, BoxProblem, BoxSolution
+from ..solvers.fit import FitProblem
+from ..solvers.fit.boxes import BoxSolver, Samples, box_solver
+from ..solvers.fit.working_set import BoxProblem, BoxSolution
 from ..space import Function
-from ..types import Array, Data, DType, FilePath
+from ..types import Array, Data, FilePath
 from ._base import KernelEstimator
 from ._forms import SolvedProblem
 
 NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")  # scikit-learn's kernels
 LEAST = 1e-290  # smaller numbers lose digits, or their reciprocal overflows
-HELD = 2048  # number of samples up to which the full matrix is cheaper, if kernel values are cheap
-MANY = 8000  # number of samples above which solving on few features beats kernel rows
 HARD = (1e2, 1e4, 1e6)  # values of C, in units of 1/k(x, x), tried for a hard margin
 # parameters that affect how the solution is computed, but not the solution
 MANNER = {"cache_size", "checkpoint", "max_iter", "n_jobs", "shrinking", "time_budget", "tol", "verbose"}
@@ -68,7 +61,7 @@ class DropIn:
 
 
 class SupportVectorMachine(KernelEstimator):
-    """Base: from parameters to segments, from segments to solutions."""
+    """Base: from parameters to a solver, from solutions to functions."""
 
     degree: Any
     gamma: Any
@@ -156,7 +149,7 @@ class SupportVectorMachine(KernelEstimator):
                 f"{where(self)}: gram = {self.gram!r} is not supported, since centring the kernel changes "
                 "only the offset; give the representation that it wraps."
             )
-        return Sample(X, self._build(X, constants=self._balanced), self.cache_size)
+        return Sample(X, self._build(X, constants=self._balanced))
 
     def _build(self, X: Data, constants: bool = False) -> Gram:
         with _threads.one_blas_thread:  # the last digits affect the solver's steps, and so the result within tol
@@ -177,20 +170,14 @@ class SupportVectorMachine(KernelEstimator):
         """Whether the coefficients sum to zero, so that functions of one argument may be added to the kernel."""
         return self.fit_intercept
 
-    # ---- from data to rows
+    # ---- from samples to solvers
 
-    def _rows(self, sample: Sample, *given: Any, **options: Any) -> KernelRows:
-        """Kernel rows of a sample, or a factor in their place."""
-        gram = sample.gram
-        thin = "factor" in gram.provides and gram.n > MANY and gram.factor().shape[1] <= gram.n // 8
-        resumed = current().checkpoint is not None
-        return (FactorRows if thin and not resumed else KernelRows)(self, sample, *given, **options)
+    _solver = "auto"  # of the box-constrained problems
 
-    def _segment(self, sample: Sample, dtype: DType) -> Segment:
-        """All samples, for rows in the given precision and exact values in double."""
-        segment = Segment(sample.gram.evaluator, dtype)
-        self._check_diagonal(sample, segment.diagonal)
-        return segment
+    def _box_solver(self, sample: Sample, index: np.ndarray, context: Context, copies: int = 1) -> Any:
+        """The solver for the samples at `index`, in the order of its variables."""
+        samples = Samples(sample.gram, index, copies, self.cache_size, self.n_jobs, context)
+        return box_solver(self._solver, samples, self.tol, -1 if self.max_iter is None else self.max_iter)
 
     def _check_diagonal(self, sample: Sample, diagonal: np.ndarray) -> None:
         """Reject kernel values that are too small to compute with."""
@@ -200,25 +187,40 @@ class SupportVectorMachine(KernelEstimator):
                 "precision; scale the data or the kernel."
             )
 
-    def _precision(self, variables: int) -> Any:
-        """Precision of kernel rows: double for small tolerances, and for small problems, where it saves a check."""
-        return np.float32 if self.tol >= SINGLE and variables > SMALL else np.float64
-
-    def _holds(self, sample: Sample, context: Context, copies: int = 1) -> bool:
-        """Whether to store the full matrix, as it is cheaper than selected rows; checkpoints need rows."""
-        n = copies * sample.gram.n
-        most = HELD if copies == 1 else 2 * HELD // 3  # rows shared by copies are computed once
-        cheap = n <= SMALL or (n <= most and sample.gram.kernel.tile >= TILE)
-        fits = self.cache_size == "auto" or 8 * n * n <= self.cache_size * 2**20
-        return cheap and context.checkpoint is None and fits
-
     @contextmanager
-    def _threads(self) -> Any:
-        """A pool of threads with one BLAS thread each."""
-        count = _threads.n_threads(self.n_jobs)
-        # one extra thread, which waits for those it gave work to
-        with _threads.one_blas_thread, ThreadPoolExecutor(count + 1) as pool:
-            yield Workers(pool, count)
+    def _refusing_overflow(self) -> Iterator[None]:
+        """Name the machine in the error for kernel values that overflow."""
+        try:
+            yield
+        except OverflowError as error:
+            raise ValueError(f"{where(self)}: {error}.") from None
+
+    def _scale(self, solver: BoxSolver) -> float:
+        """With an offset, the size of squared distances in the kernel's space; otherwise that of k(x, x)."""
+        K = solver.part(256)
+        size = float(np.mean(np.abs(np.diagonal(K))))
+        spread = float(np.mean(np.diagonal(K)) - np.mean(K)) if self.fit_intercept else size
+        return spread if spread > 1e-12 * size else size or 1.0
+
+    def _without_box(
+        self, solver: BoxSolver, problem_of: Callable[[float], BoxProblem], task: str, unit: float = 1.0
+    ) -> tuple[float, BoxSolution] | None:
+        """The hard-margin solution and its C, a bound that no variable reaches; None if there is none.
+
+        For classes with margin γ, Σ|β| = 4/γ². The dual value is a lower bound of ½‖f‖² for all f without errors, even
+        if a run has not converged. `unit` is the unit of the targets.
+        """
+        solution, scale = None, self._scale(solver)
+        for count, factor in enumerate(HARD, 1):
+            C = factor * unit / scale
+            problem = problem_of(C)
+            if solution is not None:
+                problem = problem.started(solution.beta, solution.values)
+            solution = solver.perform(problem, f"{task}, run {count}")
+            impossible = -solution.objective > HARD[-1] * unit**2 / scale / 2
+            if not impossible and (not solution.converged or np.abs(solution.beta).max() < 0.999 * C):
+                return C, solution
+        return None
 
     def _begin(self, tasks: int | None, X: Data, y: Array, weight: Array) -> Context:
         """Begin this number of tasks in the current context, with the checkpoint."""
@@ -333,223 +335,11 @@ class SupportVectorMachine(KernelEstimator):
 
 @dataclass
 class Sample:
-    """Input of a fit: the checked samples, their Gram operator, memory for its rows, and folds."""
+    """Input of a fit: the checked samples, their Gram operator, and folds."""
 
     X: Any
     gram: Gram
-    cache_size: float | str
     fold: np.ndarray | None = None
-
-    @cached_property
-    def cache(self) -> float:
-        """Bytes for kernel rows: "auto" is a quarter of the total memory, but at most half of the free memory."""
-        if isinstance(self.cache_size, str):
-            return min(_memory.limit() // 4, _memory.free() // 2)
-        return self.cache_size * 2**20
-
-    def capacity(self, columns: int, dtype: DType, share: float = 1.0) -> int:
-        """Number of rows with this many columns that fit into a share of the cache."""
-        return int(share * self.cache / (np.dtype(dtype).itemsize * max(columns, 1)))
-
-
-class Rows:
-    """Kernel values of some samples, used to solve one problem after another."""
-
-    model: SupportVectorMachine
-
-    def minimise(self, problem: Any, task: str, slack: float = 1.0) -> Any:
-        """Solve a problem; `slack` multiplies the tolerance."""
-        raise NotImplementedError
-
-    def exact(self, stride: int) -> np.ndarray:
-        """The kernel matrix of every `stride`-th sample, in double precision."""
-        raise NotImplementedError
-
-    @property
-    def size(self) -> int:
-        """Number of variables."""
-        raise NotImplementedError
-
-    @property
-    def scale(self) -> float:
-        """With an offset, the size of squared distances in the kernel's space; otherwise that of k(x, x)."""
-        K = self.exact(-(-self.size // 256))
-        size = float(np.mean(np.abs(np.diagonal(K))))
-        spread = float(np.mean(np.diagonal(K)) - np.mean(K)) if self.model.fit_intercept else size
-        return spread if spread > 1e-12 * size else size or 1.0
-
-    def without_box(
-        self, problem_of: Callable[[float], BoxProblem], task: str, unit: float = 1.0
-    ) -> tuple[float, BoxSolution] | None:
-        """The hard-margin solution and its C, a bound that no variable reaches; None if there is none.
-
-        For classes with margin γ, Σ|β| = 4/γ². The dual value is a lower bound of ½‖f‖² for all f without errors, even
-        if a run has not converged. `unit` is the unit of the targets.
-        """
-        solution: BoxSolution | None = None
-        for count, factor in enumerate(HARD, 1):
-            C = factor * unit / self.scale
-            problem = problem_of(C)
-            if solution is not None:
-                problem.start, problem.near = solution.beta, (solution.beta, solution.values)
-            solution = self.minimise(problem, f"{task}, run {count}")
-            impossible = -solution.objective > HARD[-1] * unit**2 / self.scale / 2
-            if not impossible and (not solution.converged or np.abs(solution.beta).max() < 0.999 * C):
-                return C, solution
-        return None
-
-
-class HeldRows(Rows):
-    """Rows on the full matrix of the samples `order`; `index` is the position of each variable's sample in it.
-
-    Each problem is one compiled call.
-    """
-
-    def __init__(
-        self, model: SupportVectorMachine, sample: Sample, order: np.ndarray, index: np.ndarray, context: Context
-    ):
-        self.model, self.context, self.index = model, context, index
-        evaluator = sample.gram.evaluator.cast(np.float64)
-        self.K = np.ascontiguousarray(evaluator.take(order, order).quick(model.n_jobs), dtype=np.float64)
-        model._check_diagonal(sample, np.diagonal(self.K))
-
-    @property
-    def size(self) -> int:
-        return len(self.index)
-
-    def exact(self, stride: int) -> np.ndarray:
-        some = self.index[::stride]
-        return self.K[np.ix_(some, some)]
-
-    def take(self, part: slice) -> HeldRows:
-        """Restrict to some of the variables."""
-        taken = copy(self)
-        taken.index = self.index[part]
-        return taken
-
-    def minimise(self, problem: Any, task: str, slack: float = 1.0) -> Any:
-        solution = self.minimise_all(problem, np.array([0, self.size]), slack, self.context.monitor(task))[0]
-        self.context.done(task, {})
-        return solution
-
-    def minimise_all(
-        self, problem: BoxProblem, edges: np.ndarray, slack: float = 1.0, monitor: Monitor | None = None
-    ) -> BoxSolutions:
-        """Solve concatenated problems, the k-th on the variables edges[k] to edges[k + 1]."""
-        model, limit = self.model, -1 if self.model.max_iter is None else self.model.max_iter
-        try:
-            settings = slack * model.tol, limit, monitor or self.context, model.n_jobs
-            return minimise(self.K, self.index, edges, problem, *settings)
-        except OverflowError as error:
-            raise ValueError(f"{where(model)}: {error}.") from None
-
-
-class KernelRows(Rows):
-    """Rows computed on demand with a cache; in double once single precision fails.
-
-    Each sample stands for `copies` variables. `segments` and `grid` are given if rows are shared with other problems.
-    """
-
-    def __init__(
-        self,
-        model: SupportVectorMachine,
-        sample: Sample,
-        index: np.ndarray,
-        workers: Workers,
-        context: Context,
-        copies: int = 1,
-        segments: list[Segment] | None = None,
-        grid: list[list[Block]] | None = None,
-    ):
-        self.model, self.sample, self.index, self.copies = model, sample, index, copies
-        self.workers, self.context = workers, context
-        if segments is not None and grid is not None:
-            self.segments, self.grid = segments, grid
-        else:
-            self._build(model._precision(copies * len(index)))
-
-    def _build(self, dtype: DType) -> None:
-        segment = self.model._segment(self.sample, dtype).take(self.index)
-        block = Block(segment, segment, self.sample.capacity(segment.n, dtype), dtype)
-        self.segments = [segment] * self.copies
-        self.grid = [[block] * self.copies for _ in range(self.copies)]
-
-    @property
-    def size(self) -> int:
-        return sum(s.n for s in self.segments)
-
-    def exact(self, stride: int) -> np.ndarray:
-        some = np.concatenate([s.index for s in self.segments])[::stride]
-        return np.asarray(self.segments[0].exact(some, some))
-
-    @property
-    def computed(self) -> int:
-        """Number of rows computed so far."""
-        return sum(block.computed for block in {id(b): b for row in self.grid for b in row}.values())
-
-    def minimise(self, problem: Any, task: str, slack: float = 1.0) -> Any:
-        """Solve a `BoxProblem` or a `MulticlassProblem`, resuming the task from the checkpoint if there is one.
-
-        `slack` multiplies the tolerance.
-        """
-        saved = self.context.checkpoint.get(task) if self.context.checkpoint else None
-        if saved is not None:
-            problem = self._resumed(problem, saved, task, slack * self.model.tol)
-        model, monitor = self.model, self.context.monitor(task)
-        while True:
-            settings = slack * model.tol, self.workers, -1 if model.max_iter is None else model.max_iter, monitor
-            try:
-                solution = problem.minimise(self.segments, self.grid, *settings)
-            except OverflowError as error:
-                raise ValueError(f"{where(model)}: {error}.") from None
-            if solution.status is not Status.PRECISION or self.grid[0][0].K.dtype == np.float64:
-                break
-            self._build(np.float64)
-            problem = problem.started(solution.beta, solution.values)
-        self.context.done(task, {"beta": solution.beta, "values": solution.values})
-        return solution
-
-    def _resumed(self, problem: Any, saved: dict[str, np.ndarray], task: str, tol: float) -> Any:
-        """The problem, starting from a saved state, which must be feasible.
-
-        The saved Kβ is reused if it is correct up to `tol`, checked at all variables or at a random subset if there
-        are too many; the run then continues as if uninterrupted. Otherwise Kβ is recomputed.
-        """
-        fault = _fault(problem, saved)
-        if fault:
-            assert self.context.checkpoint is not None
-            raise self.context.checkpoint.error(f"holds a state of {task!r} {fault}")
-        return problem.resumed(saved["beta"], saved["values"], self.segments, tol, self.workers)
-
-
-class FactorRows(KernelRows):
-    """Rows of a matrix ZZᵀ with thin Z: problems of linear machines are solved on Z."""
-
-    def minimise(self, problem: Any, task: str, slack: float = 1.0) -> Any:
-        if not factored.suits(problem):
-            return super().minimise(problem, task, slack)
-        Z, model = host(self.sample.gram.factor())[self.index], self.model
-        limit = -1 if model.max_iter is None else model.max_iter
-        monitor = self.context.monitor(task)
-        solution = factored.minimise(Z, problem, self.copies, slack * model.tol, monitor, limit)
-        self.context.done(task, {"beta": solution.beta, "values": solution.values})
-        return solution
-
-
-def _fault(problem: Any, saved: dict[str, np.ndarray]) -> str | None:
-    """The reason why a saved state does not fit the problem, or None."""
-    lower, upper = problem.box
-    shape = lower.shape
-    for name in ("beta", "values"):
-        part = saved.get(name)
-        if part is None or part.dtype != np.float64 or part.shape != shape or not np.all(np.isfinite(part)):
-            return f"whose {name} are not finite numbers of shape {shape}"
-    beta = saved["beta"]
-    size = np.abs(beta).max(initial=0.0)
-    if np.any((beta < lower - 1e-9 * size) | (beta > upper + 1e-9 * size)):
-        return "whose beta exceed their bounds"
-    sums = problem.sums(beta)
-    return "whose beta do not have the required sum" if np.any(np.abs(sums) > 1e-8 * np.abs(beta).sum()) else None
 
 
 def rescaled(last: BoxSolution, problem: BoxProblem, ratio: float) -> np.ndarray:

@@ -28,7 +28,7 @@ from ..solvers.linear import System, solve
 from ..solvers.orthogonal import Frame, ProjectedFactor, minimise, random_frame, require_pd, require_smooth
 from ..space import Function
 from ..types import Array, Data, EstimatorLike, RandomState, Splitter
-from ._base import KernelEstimator
+from ._base import KernelEstimator, classes_of
 
 METHODS = ("kdr", "gkdr")
 TRIAL = 500  # maximum number of samples for trying starts
@@ -194,7 +194,11 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         """Set `kernel_y_`, and return Ψ with K̃_y = ΨΨᵀ."""
         if isinstance(self.kernel_y, str) and self.kernel_y == "auto":
             with np.errstate(invalid="ignore"):  # it casts to integers, which some numbers overflow
-                continuous = type_of_target(y, input_name="y").startswith("continuous")
+                try:
+                    continuous = type_of_target(y, input_name="y").startswith("continuous")
+                except TypeError:  # labels that cannot be sorted
+                    classes_of(self, y)
+                    raise
             kernel = as_kernel("gaussian(lengthscale='median')" if continuous else "delta")
         else:
             kernel = as_kernel(self.kernel_y, "kernel_y")
@@ -245,7 +249,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         gram = CenteredGram(self._build(X, constants=True))
         if self.method == "gkdr":  # otherwise the descent that follows checks
             current().check()
-        a = solve(System(gram, targets, len(X) * self.epsilon)).coefficients
+        a = solve(System(gram, targets, len(X) * float(self.epsilon))).coefficients
         f = Function(*gram.expansion(a))
         M = np.zeros((X.shape[1], X.shape[1]))
         with np.errstate(all="ignore"):
@@ -267,13 +271,15 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         require_pd(self, "kernel", self.kernel_, self.n_components_)
         rng = generator(self.random_state)
         some = slice(None) if len(X) <= TRIAL else rng.choice(len(X), TRIAL, replace=False)
-        part = Unexplained(X[some], targets[some] - targets[some].mean(axis=0), self.kernel_, self.epsilon)
+        part = Unexplained(X[some], targets[some] - targets[some].mean(axis=0), self.kernel_, float(self.epsilon))
         frames = [self._descend(part, B, COARSE)]
         for _ in range(self.n_init - 1):
             frames.append(self._descend(part, random_frame(len(B), self.n_components_, rng), COARSE))
         self.starts_ = np.array([frame.value for frame in frames])
         best = frames[int(np.argmin(self.starts_))].B
-        self.solution_ = found = self._descend(Unexplained(X, targets, self.kernel_, self.epsilon), best, self.tol)
+        self.solution_ = found = self._descend(
+            Unexplained(X, targets, self.kernel_, float(self.epsilon)), best, self.tol
+        )
         if not found.converged:
             warn_early(self, f"the descent stopped at {found.certificate}", found.status, "Raise tol or max_iter.")
         self.unexplained_, self.n_iter_ = found.value, len(found.history)

@@ -338,7 +338,7 @@ class KreinSVC(Classifier):
         gram = FlippedGram(self.kernel_, X)
         self.eigenvalues_ = gram.values[::-1]
         self.inertia_ = Inertia.of(gram.values, gram.precision)
-        return Sample(X, gram, self.cache_size)
+        return Sample(X, gram)
 
     _kernel = KernelEstimator._kernel
     _keeps_sample = KernelEstimator._keeps_sample  # expansions of indefinite kernels need all samples

@@ -80,11 +80,13 @@ class LinearMachine(KernelEstimator):
         report = print if self.verbose else None
         steps = STEPS if self.max_iter is None else self.max_iter
         if absolute:
-            found = [minimise_l1(design, loss[k], self.tol, steps, report=report) for k in range(len(loss.target))]
+            found = [
+                minimise_l1(design, loss[k], float(self.tol), steps, report=report) for k in range(len(loss.target))
+            ]
         else:
             seed = int(generator(self.random_state).integers(2**31)) if is_sparse(X) else 0  # for dual descent
             solver: Any = minimise_all if isinstance(loss, Intervals) else minimise
-            found = solver(design, loss, self.tol, steps, seed=seed, report=report)
+            found = solver(design, loss, float(self.tol), steps, seed=seed, report=report)
             found = found if isinstance(found, list) else [found]
         return found if whole else [replace(s, dual=_spread(s.dual, kept)) for s in found]
 

@@ -181,7 +181,7 @@ class ManifoldRanking(KernelEstimator):
         scale, cross = self._links_to(X)
         scores = self.solution_.coefficients
         F = scores if scores.ndim == 2 else scores[:, None]
-        values = self._at_home(self.alpha * scale[:, None] * (cross @ (self._operator.scale[:, None] * F)))
+        values = self._at_home(float(self.alpha) * scale[:, None] * (cross @ (self._operator.scale[:, None] * F)))
         return values if scores.ndim == 2 else values[:, 0]
 
     def _check_queries(self, y: Array) -> Any:
@@ -196,7 +196,7 @@ class ManifoldRanking(KernelEstimator):
         return like(values, self._operator.like)
 
     def _spread(self, Y: Data) -> Any:
-        return spread(self._operator, Y, self.alpha, self.tol, self.max_iter)
+        return spread(self._operator, Y, float(self.alpha), self.tol, self.max_iter)
 
     def _at_home(self, F: Array) -> Any:
         """F in the array library of the samples; a sparse graph stays on the host."""

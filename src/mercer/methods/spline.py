@@ -254,7 +254,7 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
         if self.lam is not None:
             return float(self.lam)
         if self.spar is not None:
-            power = 3.0 * self.spar - 1
+            power = 3.0 * float(self.spar) - 1
             return self._spar_ratio() * (256.0**power if power < 127 else inf)
         if self.df is not None:
             return self._with_edf(float(self.df), evaluate)

@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._array import host
 from .._errors import check_choice, check_number, is_one_of, warn, where
-from .._threads import Workers
-from ..context import Context, Monitor
+from ..context import Monitor
 from ..losses import FAR, Hinge, SquaredHinge
+from ..solvers.fit.boxes import BoxSolver
 from ..solvers.fit.multiclass import MulticlassProblem
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
 from ..solvers.hyper import MARGIN, Objective
@@ -22,7 +22,7 @@ from ..types import Array, ClassWeight, Data, RandomState
 from ._classifier import Classifier, Layout, SolvedTask, Task
 from ._forms import NoProblemError, SolvedProblem
 from ._objective import of_machines
-from ._svm import HARD, DropIn, KernelRows, Rows, Sample, rescaled
+from ._svm import HARD, DropIn, Sample, rescaled
 
 JOINT = ("crammer_singer", "kbb")
 
@@ -221,8 +221,9 @@ class SVC(DropInClassifier):
             return None
         return 1 if self.multi_class in JOINT else super()._n_tasks
 
-    def _holds(self, sample: Sample, context: Context, copies: int = 1) -> bool:
-        return self.multi_class not in JOINT and super()._holds(sample, context, copies)
+    @property
+    def _solver(self) -> str:  # type: ignore[override]
+        return "working_set" if self.multi_class in JOINT else "auto"
 
     def _solve(
         self, sample: Sample, y: Array, members: list[np.ndarray], weight: np.ndarray
@@ -232,23 +233,16 @@ class SVC(DropInClassifier):
             self.C_ = np.array([np.inf if self._hard else s.strength for s in solved])
         return solutions, solved
 
-    def _machines(
-        self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, context: Context
-    ) -> list[SolvedTask]:
-        if self.multi_class in JOINT:
-            return [self._solve_jointly(sample, members, weight, workers, context)]
-        return super()._machines(sample, members, weight, workers, context)
-
-    def _solve_jointly(
-        self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, context: Context
-    ) -> SolvedTask:
+    def _machines(self, sample: Sample, solver: Any, members: list[np.ndarray], weight: np.ndarray) -> list[SolvedTask]:
+        if self.multi_class not in JOINT:
+            return super()._machines(sample, solver, members, weight)
+        self._check_diagonal(sample, solver.diagonal)
         order, sizes = np.concatenate(members), [len(m) for m in members]
         labels = np.repeat(np.arange(len(members)), sizes)
         bound = float(self.C) * weight[order]
         problem = MulticlassProblem(labels, bound, len(members), self.multi_class, self.fit_intercept)
-        rows = KernelRows(self, sample, order, workers, context)
-        solution = context.run(workers.pool, lambda: rows.minimise(problem, "machine"))
-        return SolvedTask(Task("machine", labels, weight, labels), solution)
+        solution = solver.run(lambda: solver.perform(problem, "machine"))
+        return [SolvedTask(Task("machine", labels, weight, labels), solution)]
 
     def _coefficients(
         self, members: list[np.ndarray], solutions: Sequence[BoxSolution]
@@ -274,26 +268,26 @@ class SVC(DropInClassifier):
     def _scale_and_offset(self, offsets: np.ndarray) -> tuple[Any, Any]:
         return 1.0, offsets[..., 0] if self.fit_intercept else 0.0
 
-    def _solve_task(self, rows: Rows, task: Task) -> SolvedTask:
+    def _solve_task(self, solver: BoxSolver, task: Task) -> SolvedTask:
         if self._hard:
             task = replace(task, weight=np.ones_like(task.weight))
-            C, solution = self._hard_margin(rows, task)
+            C, solution = self._hard_margin(solver, task)
         elif self.budget is not None:
-            C, solution = self._meet_budget(rows, task)
+            C, solution = self._meet_budget(solver, task)
         else:
-            return super()._solve_task(rows, task)
-        return SolvedTask(task, solution, self._held_out(rows, task, solution, C) if self._calibrated else None, C)
+            return super()._solve_task(solver, task)
+        return SolvedTask(task, solution, self._held_out(solver, task, solution, C) if self._calibrated else None, C)
 
-    def _hard_margin(self, rows: Rows, task: Task) -> tuple[float, BoxSolution]:
-        found = rows.without_box(lambda C: self._task_problem(task.y, task.weight, C), task.name)
+    def _hard_margin(self, solver: BoxSolver, task: Task) -> tuple[float, BoxSolution]:
+        found = self._without_box(solver, lambda C: self._task_problem(task.y, task.weight, C), task.name)
         if found is None:
             raise ValueError(
                 f"{where(self)}: {self._hard} requires a hard margin, but {task.name} is not separable by this kernel "
-                f"with a margin above {2 / np.sqrt(HARD[-1] / rows.scale):.1g}; give a finite C."
+                f"with a margin above {2 / np.sqrt(HARD[-1] / self._scale(solver)):.1g}; give a finite C."
             )
         return found
 
-    def _meet_budget(self, rows: Rows, task: Task) -> tuple[float, BoxSolution]:
+    def _meet_budget(self, solver: BoxSolver, task: Task) -> tuple[float, BoxSolution]:
         """The smallest C, to four digits, for which the losses sum to at most the budget, and its solution.
 
         For each C, f and the sum of losses are unique; the sum decreases continuously as C grows. A run that stops
@@ -317,7 +311,7 @@ class SVC(DropInClassifier):
                 near = min(found, key=lambda c: abs(np.log(c / C)))
                 last = found[near][0]
                 problem.start, problem.near = rescaled(last, problem, C / near), (last.beta, last.values)
-            solution = rows.minimise(problem, f"{task.name}, C = {C!r}")
+            solution = solver.perform(problem, f"{task.name}, C = {C!r}")
             if not solution.converged:
                 raise _StoppedError(C, solution)
             margin = task.y * (solution.values + self._scale_and_offset(solution.offsets)[1])
@@ -325,7 +319,7 @@ class SVC(DropInClassifier):
             found[C] = solution, float(task.weight @ loss) - budget
             return found[C][1]
 
-        low = high = -float(np.log(rows.scale))
+        low = high = -float(np.log(self._scale(solver)))
         largest = high + np.log(HARD[-1])
         try:
             while excess(high) > 0:

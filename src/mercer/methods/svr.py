@@ -14,11 +14,12 @@ from .._array import host, is_sparse
 from .._errors import check_choice, check_number, where
 from .._threads import one_blas_thread
 from ..losses import FAR, EpsilonInsensitive, SquaredEpsilonInsensitive
+from ..solvers.fit.boxes import BoxSolver
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
 from ..types import Array, Data
 from ._calibration import FOLDS, folds
 from ._forms import NoProblemError, SolvedProblem, decision_array, require_fitted
-from ._svm import DropIn, HeldRows, Rows, SupportVectorMachine
+from ._svm import DropIn, SupportVectorMachine
 from .svc import filled
 
 
@@ -37,14 +38,10 @@ class _OneMachine(SupportVectorMachine):
             kept = np.flatnonzero(weight > 0)
             problem, copies = self._problem(None if y is None else y[kept].astype(np.float64), weight[kept])
             context = self._begin(self._n_tasks, X, y, weight)
-            if self._holds(sample, context, copies):
-                index = np.tile(np.arange(len(kept)), copies)
-                held = HeldRows(self, sample, kept, index, context)
-                solution = self._solve(held, problem, weight[kept])
-            else:
-                with self._threads() as workers:
-                    rows = self._rows(sample, kept, workers, context, copies)
-                    solution = context.run(workers.pool, lambda: self._solve(rows, problem, weight[kept]))
+            with self._refusing_overflow():
+                solver = self._box_solver(sample, kept, context, copies)
+                self._check_diagonal(sample, solver.diagonal)
+                solution = solver.run(lambda: self._solve(solver, problem, weight[kept]))
             self._report([solution], self.__dict__.pop("_folds", ()))
             beta = solution.beta.reshape(copies, -1).sum(axis=0)
             moving = np.flatnonzero(beta)
@@ -65,8 +62,9 @@ class _OneMachine(SupportVectorMachine):
         """The dual problem, and the number of variables per sample."""
         raise NotImplementedError
 
-    def _solve(self, rows: Rows, problem: BoxProblem, weight: np.ndarray) -> BoxSolution:
-        return rows.minimise(problem, "machine")
+    def _solve(self, solver: BoxSolver, problem: BoxProblem, weight: np.ndarray) -> BoxSolution:
+        solution: BoxSolution = solver.perform(problem, "machine")
+        return solution
 
     def _offset(self, solution: BoxSolution) -> float:
         return float(solution.offsets.mean()) if len(solution.offsets) else 0.0
@@ -157,14 +155,14 @@ class SVR(DropIn, _Regressor):
         """Whether errors above epsilon are forbidden."""
         return bool(np.inf == self.C)
 
-    def _solve(self, rows: Rows, problem: BoxProblem, weight: np.ndarray) -> BoxSolution:
+    def _solve(self, solver: BoxSolver, problem: BoxProblem, weight: np.ndarray) -> BoxSolution:
         if not self._hard:
-            return super()._solve(rows, problem, weight)
+            return super()._solve(solver, problem, weight)
 
         def within(C: float) -> BoxProblem:
             return replace(problem, lower=C * problem.lower, upper=C * problem.upper)
 
-        found = rows.without_box(within, "machine", float(np.ptp(problem.linear)) or 1.0)
+        found = self._without_box(solver, within, "machine", float(np.ptp(problem.linear)) or 1.0)
         if found is None:
             raise ValueError(
                 f"{where(self)}: C = inf allows no error above epsilon = {self.epsilon:g}, but no function of this "
@@ -352,18 +350,18 @@ class OneClassSVM(DropIn, OutlierMixin, _OneMachine):
     def _offset(self, solution: BoxSolution) -> float:
         return float(solution.offsets[0]) if self.C is None else -float(self.delta)
 
-    def _solve(self, rows: Rows, problem: BoxProblem, weight: np.ndarray) -> BoxSolution:
-        solution: BoxSolution = rows.minimise(problem, "machine")
+    def _solve(self, solver: BoxSolver, problem: BoxProblem, weight: np.ndarray) -> BoxSolution:
+        solution: BoxSolution = solver.perform(problem, "machine")
         total, rho = float(solution.beta.sum()), -self._offset(solution)
         self.C_ = float(self.C) if self.C is not None else 1 / rho if rho > 0 else np.nan
         self.nu_ = float(self.nu) if self.C is None else float(total / (self.C * weight.sum()))
         self._total = total
         if self.calibration is not None:
             self._folds: list[BoxSolution] = []
-            self._held_out = np.sort(self._scores(rows, solution, weight))
+            self._held_out = np.sort(self._scores(solver, solution, weight))
         return solution
 
-    def _scores(self, rows: Rows, solution: BoxSolution, weight: np.ndarray) -> np.ndarray:
+    def _scores(self, solver: BoxSolver, solution: BoxSolution, weight: np.ndarray) -> np.ndarray:
         """Held-out scores (f − ρ)/Σα, from machines fitted without the sample, with the same total weight."""
         scores, fold = np.empty(len(weight)), folds([np.arange(len(weight))], len(weight), np.random.default_rng(0))
         for k in range(fold.max() + 1):
@@ -372,7 +370,7 @@ class OneClassSVM(DropIn, OutlierMixin, _OneMachine):
             if problem.start is None:
                 problem.start = np.where(fold == k, 0.0, solution.beta)
             problem.near = (solution.beta, solution.values)
-            part = rows.minimise(problem, f"fold {k + 1}")
+            part = solver.perform(problem, f"fold {k + 1}")
             self._folds.append(part)
             scores[fold == k] = ((part.values + self._offset(part)) / (part.beta.sum() or 1.0))[fold == k]
         return scores

@@ -15,6 +15,7 @@ from .._array import host
 from .._errors import check_choice, check_number, speaking
 from .._random import generator
 from .._threads import slices
+from ..context import complete
 from ..gram import GramLike, Operator, as_representation
 from ..gram.normalized import NormalizedGram
 from ..kernels import KernelLike
@@ -59,6 +60,7 @@ class ClusterChoice:
 
 
 @speaking
+@complete
 def choose_clusters(
     estimator: KernelKMeans | SpectralClustering,
     X: Data,
@@ -68,6 +70,7 @@ def choose_clusters(
     n_resamples: int = 20,
     fraction: float = 0.8,
     random_state: RandomState = None,
+    time_budget: float | None = None,
 ) -> ClusterChoice:
     r"""Choose the number of clusters of a sample.
 
@@ -80,18 +83,20 @@ def choose_clusters(
     n_clusters : sequence of int
         Candidates; 1 is allowed for "eigengap".
     method : {"eigengap", "stability", "silhouette"}
-        "eigengap": the k with the largest λ_k − λ_{k+1}, with λ the eigenvalues of D^{-1/2}AD^{-1/2}; for k
-        disconnected groups, k eigenvalues are 1. "stability": cluster pairs of random subsamples and compare them on
-        their overlap by the adjusted Rand index, which is 1 for equal partitions and 0 on average for random ones; take
-        the largest k within one standard error of the best, since few clusters are often as stable as the right number.
-        "silhouette": the largest mean of (b − a)/max(a, b), where a and b are a point's mean distances, in the space,
-        to its own and to the nearest other cluster.
+        "eigengap": the k with the largest λ_k − λ_{k+1}, λ the eigenvalues of D^{-1/2}AD^{-1/2}; for k disconnected
+        groups, k eigenvalues are 1. "stability": cluster pairs of random subsamples and compare them on their overlap
+        by the adjusted Rand index, which is 1 for equal partitions and 0 on average for random ones; take the largest k
+        within one standard error of the best, since few clusters are often as stable as the right number. "silhouette":
+        the largest mean of (b − a)/max(a, b), where a and b are a point's mean distances, in the space, to its own and
+        to the nearest other cluster.
     n_resamples : int >= 2
         Pairs of subsamples for "stability"; more pairs lower the standard errors.
     fraction : float in (0.5, 1)
-        The size of a subsample, as a fraction of the sample; larger ones differ less.
+        Their relative size; larger subsamples differ less.
     random_state : int, RandomState, Generator or None
-        For subsamples, all starts, and random representations; replaces that of the estimator.
+        For subsamples, starts, and random representations; the estimator's own is not used.
+    time_budget : float > 0, optional
+        Time limit in seconds. When it expires, a TimeoutError is raised.
 
     Notes
     -----
@@ -136,8 +141,8 @@ def silhouette(X: Data, labels: Array, *, kernel: KernelLike, gram: GramLike = "
 
     .. math:: s_i = \frac{b_i - a_i}{\max(a_i, b_i)}, \qquad d(x, y)^2 = k(x, x) - 2 k(x, y) + k(y, y)
 
-    Here a is the mean distance to the other points of the same cluster and b the smallest mean distance to another
-    cluster. The silhouette is 0 for a cluster of one point, and for points labelled −1, which belong to no cluster.
+    with a the mean distance to the other points of the same cluster and b the smallest mean distance to another
+    cluster. It is 0 for a cluster of one point, and for points labelled −1, which belong to no cluster.
 
     Parameters
     ----------

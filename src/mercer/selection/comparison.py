@@ -19,6 +19,7 @@ from sklearn.utils.metaestimators import _safe_split
 from .._array import host
 from .._errors import check_number, speaking
 from .._folds import folds
+from ..context import StoppedError, current, limited
 from ..types import Array, Data, EstimatorLike, Splitter
 
 WHO = "compare"
@@ -68,7 +69,7 @@ class Comparison:
         All pairs, with the better mean first.
     scoring : str
     level : float
-        Confidence level of the intervals; pairs with an adjusted p-value above 1 − level are not ranked.
+        Of the intervals; pairs with an adjusted p-value above 1 − level are not ranked.
     n_train, n_test : float
         Mean sizes of the training and test parts.
     """
@@ -113,6 +114,7 @@ class Comparison:
 
 
 @speaking
+@limited
 def compare(
     estimators: Any,
     X: Data,
@@ -137,14 +139,13 @@ def compare(
     Parameters
     ----------
     estimators : dict, or list of estimators
-        At least two, from this library, from scikit-learn, or pipelines of both. Dict keys are their names.
+        At least two, of this library, scikit-learn, or pipelines of both. Dict keys are their names.
     X, y : samples and targets
         y is None for unsupervised methods.
     cv : int, splitter, iterable of splits or None
         Splits, the same for all estimators. None: 10 folds, repeated three times, stratified for labels.
     scoring : str, callable or None
-        As in scikit-learn: larger is better. None: accuracy for classifiers, otherwise R². For unsupervised methods
-        also
+        As in scikit-learn: larger is better. None: accuracy for classifiers, else R². For unsupervised methods also
 
         - "reconstruction": minus the mean of ‖x − x̂‖² over the held-out samples, by ``inverse_transform``;
         - "likelihood": their mean log-likelihood, by ``score_samples``;
@@ -160,8 +161,7 @@ def compare(
     random_state : int
         Seed of the default splits.
     time_budget : float > 0, optional
-        Time limit in seconds. A split starts only if it is likely to finish in time; with fewer than two splits, a
-        TimeoutError is raised.
+        Time limit in seconds. A split starts only if likely to finish in time; fewer than two raise a TimeoutError.
 
     Returns
     -------
@@ -197,8 +197,6 @@ def compare(
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     splits = _splits(cv, list(named.values()), n, y, groups, random_state)
     judges = _judges(named, scoring)
-    if time_budget is not None:
-        check_number(WHO, "time_budget", time_budget, above=0)
     splits, scores = _all_scores(named, judges, X, y, splits, time_budget)
     bad = [name for name, values in scores.items() if not np.all(np.isfinite(values))]
     if bad:
@@ -245,7 +243,7 @@ def holm(p: np.ndarray) -> np.ndarray:
 def subspace_agreement(A: np.ndarray, B: np.ndarray) -> float:
     r"""The mean squared cosine of the principal angles between the spans of the centred columns.
 
-    It is 1 for equal and 0 for orthogonal spans, and does not depend on rotations, signs and scales of the coordinates.
+    It is 1 for equal and 0 for orthogonal spans, and invariant to rotations, signs and scales of the coordinates.
 
     Examples
     --------
@@ -313,7 +311,13 @@ def _all_scores(
         spent = perf_counter() - started
         if time_budget is not None and spent + spent / max(len(found), 1) > time_budget:
             break
-        found.append([_score(model, judges[name], X, y, split, whole.get(name)) for name, model in named.items()])
+        try:
+            row = [_score(model, judges[name], X, y, split, whole.get(name)) for name, model in named.items()]
+        except StoppedError:
+            break
+        if current().heard:  # a fit kept its best so far
+            break
+        found.append(row)
     if len(found) < 2:
         raise TimeoutError(f"{WHO}: time_budget = {time_budget} was spent before two splits; raise it.")
     return splits[: len(found)], dict(zip(named, np.array(found, dtype=np.float64).T, strict=True))

@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from .._array import host
 from .._errors import check_choice, check_instance, check_number, speaking
 from .._folds import folds
+from ..context import complete
 from ..kernels import Kernel, KernelLike
 from ..types import Array, Data, EstimatorLike, RandomState, Splitter
 
@@ -99,6 +100,7 @@ class ComponentChoice:
 
 
 @speaking
+@complete
 def choose_components(
     estimator: EstimatorLike,
     X: Data,
@@ -111,6 +113,7 @@ def choose_components(
     scoring: str | Callable[..., Any] | None = None,
     cv: Splitter = 5,
     random_state: RandomState = 0,
+    time_budget: float | None = None,
 ) -> ComponentChoice:
     r"""Choose the kernel, or its bandwidth, and the number of components for kernel PCA.
 
@@ -127,7 +130,7 @@ def choose_components(
         - "reconstruction": the fraction of the held-out variance, in the space, that the components explain,
           :math:`1 - \sum_x \|\varphi(x) - P\varphi(x)\|^2 / \sum_x \|\varphi(x) - \mu\|^2`, compared with a null: the
           columns of X shuffled independently. For each kernel, the number of components minimises the error relative to
-          the null; the kernel maximises the difference of the explained fractions;
+          the null; the difference of the fractions decides between kernels;
         - "stability": the mean squared cosine of the principal angles, in the space, between the components of two
           disjoint halves, minus its value for the null;
         - "downstream": the score of another estimator on the features, cross-validated including the components.
@@ -139,6 +142,8 @@ def choose_components(
         Folds; for "stability" an int is the number of random splits into halves.
     random_state : int, RandomState or None
         For splits and shuffles.
+    time_budget : float > 0, optional
+        Time limit in seconds. When it expires, a TimeoutError is raised.
 
     Returns
     -------
@@ -146,11 +151,11 @@ def choose_components(
 
     Notes
     -----
-    The held-out error in the space alone cannot decide: subspaces are nested, so it decreases with each component, and
-    a wide kernel has a small error because all images are close together. Dividing by the variance corrects the second
-    effect, the null the first: as in parallel analysis, a component counts while it explains more of the remainder than
-    it would if columns were independent. Criteria with a null therefore detect only dependence between columns, and
-    need at least two. Standardise columns first if their units differ.
+    The held-out error alone cannot decide: subspaces are nested, so it decreases with each component, and a wide kernel
+    has a small error because all images are close together. Dividing by the variance corrects the second effect, the
+    null the first: as in parallel analysis, a component counts while it explains more of the rest than it would if
+    columns were independent. Criteria with a null thus detect only dependence between columns, and need at least two.
+    Standardise columns first if their units differ.
 
     Each kernel and split needs one decomposition, plus one for the null, for all numbers of components.
 

@@ -12,6 +12,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 
 from .._errors import check_choice, check_instance, check_number, speaking
 from .._folds import folds
+from ..context import complete
 from ..losses import Loss
 from ..solvers.leave_one_out import FormulaError
 from ..types import Array, Data, EstimatorLike, RandomState, Splitter
@@ -71,6 +72,7 @@ class ExpectedLoss:
 
 
 @speaking
+@complete
 def expected_loss(
     estimator: EstimatorLike,
     X: Data,
@@ -83,15 +85,16 @@ def expected_loss(
     groups: Array = None,
     n_refits: int = 20,
     random_state: int = 0,
+    time_budget: float | None = None,
 ) -> ExpectedLoss:
     r"""The expected loss of an estimator on a new sample, without refits where there is a formula.
 
     .. math:: \frac{1}{\sum_i w_i} \sum_i w_i\, L\big(y_i,\, f^{(-i)}(x_i)\big)
 
-    with :math:`f^{(-i)}` the fit without sample i. Quantities that a fit estimates from all samples before solving its
-    problem (kernel parameters such as a median lengthscale, landmarks, a chosen alpha, class weights, the scale of a
-    robust loss) are held fixed. If the procedure *chooses* these from the data, the estimate is optimistic; use
-    ``cross_val_score`` on the whole procedure.
+    with :math:`f^{(-i)}` the fit without sample i. Quantities estimated from all samples before the fit (kernel
+    parameters such as a median lengthscale, landmarks, a chosen alpha, class weights, the scale of a robust loss) are
+    held fixed. If the procedure *chooses* these from the data, the estimate is optimistic; use ``cross_val_score`` on
+    the whole procedure.
 
     Parameters
     ----------
@@ -103,14 +106,13 @@ def expected_loss(
 
         ================  ==========================================================================================
         "closed_form"     exact leave-one-out: ridge regression and its classifiers, interpolation, least-squares
-                          support vector machines, splines, `KernelMachine` with squared loss, and estimators with their
-                          own method ``leave_one_out()``
+                          support vector machines, splines, `KernelMachine` with squares, and estimators with a method
+                          ``leave_one_out()``
         "newton"          leave-one-out by one Newton step from the solution: smooth convex losses
         "active_set"      exact leave-one-out along the path on which samples reach and leave the kinks of the loss
                           ("auto": up to 1000 samples): hinge, pinball, absolute and ε-insensitive losses
         "span"            leave-one-out on the first piece of that path, by the span of the support vectors
-        "refit"           leave-one-out by n refits ("auto": up to 100 samples), for everything else, such as Hampel's
-                          loss
+        "refit"           leave-one-out by n refits ("auto": up to 100 samples), for all else, such as Hampel's loss
         "kfold"           folds that share one kernel matrix ("auto": for more samples, or if `cv` or `groups` are
                           given)
         "gcv"             generalised cross-validation, for estimators with a closed form
@@ -120,10 +122,10 @@ def expected_loss(
         ================  ==========================================================================================
     loss : str, Loss, callable or None
         L: "zero_one", "squared" :math:`(y - f)^2`, "absolute", "log" (the negative log-probability), a loss of
-        `mercer.losses` (of decision values), or a function of targets and predictions that returns a number for each
-        sample. None: "zero_one" for classifiers; otherwise the loss of a `KernelMachine` if it is not squared, or
-        "squared". Several targets are averaged. A loss that couples samples (`Cox`) is estimated by refits, as the
-        increase of the total loss when the held-out samples are added: the cross-validated partial likelihood.
+        `mercer.losses` (of decision values), or a function of targets and predictions, with a number for each sample.
+        None: "zero_one" for classifiers, the loss of a `KernelMachine` if it is not squared, else "squared". Several
+        targets are averaged. A loss that couples samples (`Cox`) is estimated by refits, as the increase of the total
+        loss when the held-out samples are added: the cross-validated partial likelihood.
     sample_weight : array of shape (n,), optional
         Weights for the fit and for the mean. In a pipeline they go to the last step.
     cv : int, splitter, iterable of splits or None
@@ -132,10 +134,12 @@ def expected_loss(
     groups : array of shape (n,), optional
         Samples of a group, such as a patient, are left out together.
     n_refits : int >= 4
-        Number of refits to measure the error of the approximations "newton" and "span": half for the samples whose
-        value changes most when left out, half at random. More make `approximation_error` more reliable.
+        Refits that measure the error of "newton" and "span": half for the samples whose value changes most when left
+        out, half at random. More make `approximation_error` more reliable.
     random_state : int
         For these refits, folds, randomised traces, and random representations.
+    time_budget : float > 0, optional
+        Time limit in seconds. When it expires, a TimeoutError is raised.
 
     Returns
     -------

@@ -22,12 +22,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._array import host, is_array
 from .._errors import check_number, remedies, speaking
+from ..context import complete, current
 from ..evaluation import bind
-from ..gram import Dense
-from ..kernels import Kernel, KernelLike, Precomputed
+from ..kernels import Kernel, KernelLike
 from ..methods import OneClassSVM
-from ..solvers.fit import Block, Segment
-from ..solvers.fit.working_set import BoxProblem, minimise
+from ..solvers.fit.boxes import Samples, WorkingSet
+from ..solvers.fit.working_set import BoxProblem
 from ..space import Function
 from ..types import Data
 
@@ -130,6 +130,7 @@ class OneClassPath:
 
 
 @speaking
+@complete
 def one_class_path(
     X: Data,
     *,
@@ -138,23 +139,26 @@ def one_class_path(
     degree: int = 3,
     coef0: float = 0.0,
     lambda_min: float = 0.0,
+    time_budget: float | None = None,
 ) -> OneClassPath:
     r"""The exact regularisation path of the one-class machine, for all λ.
 
     .. math:: \min_{f \in H}\; \frac1n \sum_i \max\big(0, 1 - f(x_i)\big) + \lambda \|f\|_H^2
 
-    This is the hinge form of `OneClassSVM` with C = 1/(2λn). A point is an inlier where f(x) ≥ δ.
+    the hinge form of `OneClassSVM` with C = 1/(2λn). A point is an inlier where f(x) ≥ δ.
 
     Parameters
     ----------
     X
-        Samples, or their matrix with ``kernel="precomputed"``. Arrays are converted to double precision.
+        Samples, or with ``kernel="precomputed"`` their matrix. Arrays are converted to double precision.
     kernel, gamma, degree, coef0
-        As in `OneClassSVM`. The kernel must be positive definite, since there is no offset. If its definiteness is
-        unknown and it is indefinite, the path consists of stationary points.
+        As in `OneClassSVM`. The kernel must be positive definite, since there is no offset. For an indefinite kernel of
+        unknown definiteness, the path consists of stationary points.
     lambda_min : float >= 0
-        The smallest λ. A larger value skips the last breakpoints, which have the fewest support vectors. The path ends
-        earlier if 2λn falls below 1e-10 max k(x, x) Σα, where rounding errors dominate.
+        The smallest λ. A larger one skips the last breakpoints, which have the fewest support vectors. The path ends
+        earlier if 2λn falls below 1e-10 max k(x, x) Σα, where rounding dominates.
+    time_budget : float > 0, optional
+        Time limit in seconds. When it expires, a TimeoutError is raised.
 
     Returns
     -------
@@ -167,11 +171,11 @@ def one_class_path(
     and sum to νn. Divided by ρ, they satisfy the conditions of the hinge form with 1/(2λn) = 1/ρ. So
     :math:`\alpha = 2 \lambda n a` are the coefficients of the ν form, ν is their mean and ρ = 2λn.
 
-    Once no sample has f(x) < 1, f is the same for all smaller λ, and α decreases to 0 in proportion to λ. If the images
-    of the samples cannot be separated from 0, some sample has f(x) < 1 down to λ = 0.
+    Once no sample has f(x) < 1, f no longer changes, and α decreases to 0 in proportion to λ. If the samples cannot be
+    separated from 0 in the space, some have f(x) < 1 down to λ = 0.
 
-    The matrix takes 8n² bytes, and each of the breakpoints, commonly 2n to 5n, takes 8n bytes. Each piece costs a
-    factorisation of the matrix of the elbow. The rounding error of K, 2e-15 max k(x, x), is added to its diagonal, so
+    Memory is 8n² bytes for the matrix and 8n bytes for each breakpoint, commonly 2n to 5n. A piece costs a
+    factorisation of the matrix of the elbow, with the rounding error of K, 2e-15 max k(x, x), added to the diagonal, so
     that samples may be equal or dependent. If rounding still violates optimality by more than 1e-8 of 2λn,
     `mercer.solvers.fit.working_set` solves the problem at that λ; `residual` has the remaining violation.
 
@@ -243,6 +247,7 @@ class _Walk:
         self.record()
         self.spent = 0
         while self.level > max(end, END * self.tie / TIE):
+            current().check()
             if self.spent > LONGEST * n:
                 warnings.warn(
                     f"one_class_path: the path stopped at lambda = {self.level / (2 * n):.3g} after "
@@ -361,9 +366,7 @@ class _Walk:
         """Correct accumulated rounding: solve the box-constrained problem at this ℓ from the current point."""
         n = len(self.g)
         self.spent += n
-        gram = Dense().build(Precomputed(), self.K, np.random.default_rng(0))
-        segment = Segment(gram.evaluator)
         problem = BoxProblem(np.full(n, self.level), np.zeros(n), np.ones(n), None, self.alpha)
-        blocks = [[Block(segment, segment, n, np.float64)]]
-        self.alpha = self.alphas[-1] = minimise([segment], blocks, problem, tol, max_iter=SOLVER_STEPS).beta
+        solver = WorkingSet(tol, SOLVER_STEPS, double=True).on(Samples.of(self.K))
+        self.alpha = self.alphas[-1] = solver.solve(problem).beta
         self.g = self.K @ self.alpha

@@ -9,13 +9,15 @@ import numpy as np
 from sklearn.utils import compute_class_weight
 
 from .. import _threads
+from .._array import host
 from .._errors import check_number, speaking
 from .._targets import check_class_weight
 from ..context import Context
+from ..evaluation import Evaluator
 from ..methods import SVC
 from ..methods._base import classes_of
-from ..methods._svm import KernelRows, Sample, rescaled
-from ..solvers.fit import Segment
+from ..methods._svm import Sample, rescaled
+from ..solvers.fit.boxes import Samples, WorkingSet
 from ..solvers.fit.working_set import BoxSolution
 from ..solvers.kinks import span
 from ..space import Function
@@ -79,7 +81,7 @@ def svm_path(X: Data, y: Array, C: Any, *, sample_weight: Array = None, **params
         Multiplies C for each sample.
     **params
         ``kernel``, ``gamma``, ``degree``, ``coef0``, ``class_weight``, ``tol``, ``cache_size``, ``max_iter``, ``gram``,
-        ``n_jobs``, ``time_budget`` and ``checkpoint`` (for the whole path) of `SVC`. Parameters that only affect
+        ``n_jobs``, ``time_budget`` and ``checkpoint`` (for the whole path) of `SVC`. Those that only affect
         predictions, such as ``calibration``, are accepted and ignored.
 
     Returns
@@ -88,8 +90,7 @@ def svm_path(X: Data, y: Array, C: Any, *, sample_weight: Array = None, **params
 
     Notes
     -----
-    The start for C′ > C is sβ with β the solution at C: it is feasible for 0 ≤ s ≤ C′/C, and the best s is yᵀβ/βᵀKβ
-    clipped to that interval.
+    From the solution β at C, the start for C′ > C is sβ, feasible for 0 ≤ s ≤ C′/C, with the best s, yᵀβ/βᵀKβ clipped.
 
     The bound of Joachims counts the samples with :math:`2 \alpha_i R^2 + \xi_i \ge 1`, where
     :math:`R^2 = \max k - \min k` over the sample, which costs one pass over the matrix. It holds for positive definite
@@ -139,16 +140,17 @@ def svm_path(X: Data, y: Array, C: Any, *, sample_weight: Array = None, **params
     signs = np.where(labels == 1, 1.0, -1.0)
 
     order = np.argsort(strengths, kind="stable")
-    solutions, segment, n_rows = _solve(model, sample, y, signs, weight, strengths[order])
+    solutions, n_rows = _solve(model, sample, y, signs, weight, strengths[order])
     solutions = [solutions[i] for i in np.argsort(order)]
     model._report(solutions)
 
     beta = np.array([s.beta for s in solutions])
     intercept = np.array([s.offsets[0] for s in solutions])
+    evaluator = sample.gram.evaluator
     margin = signs * (np.array([s.values for s in solutions]) + intercept[:, None])
     bound = np.abs(beta) >= strengths[:, None] * weight
-    doubtful = 2 * np.abs(beta) * _spread(segment) + np.maximum(0.0, 1.0 - margin) >= 1
-    estimates = [_span_estimate(segment, *one) for one in zip(beta, bound, margin, strict=True)]
+    doubtful = 2 * np.abs(beta) * _spread(evaluator, len(signs)) + np.maximum(0.0, 1.0 - margin) >= 1
+    estimates = [_span_estimate(evaluator, *one) for one in zip(beta, bound, margin, strict=True)]
     functions = [model._machine(sample, np.flatnonzero(b), b[b != 0], c) for b, c in zip(beta, intercept, strict=True)]
     intercept = np.array([model._offset_of(f, c) for f, c in zip(functions, intercept, strict=True)])
     return SVMPath(
@@ -170,11 +172,13 @@ def svm_path(X: Data, y: Array, C: Any, *, sample_weight: Array = None, **params
 
 def _solve(
     model: SVC, sample: Sample, y: Array, signs: np.ndarray, weight: np.ndarray, strengths: np.ndarray
-) -> tuple[list[BoxSolution], Segment, int]:
-    """The solutions for increasing C, all samples as a segment, and the number of kernel rows computed."""
-    with model._threads() as workers, Context(model.time_budget, model).active() as context:
+) -> tuple[list[BoxSolution], int]:
+    """The solutions for increasing C, and the number of kernel rows computed."""
+    with model._refusing_overflow(), Context(model.time_budget, model).active() as context:
         model._begin(len(strengths), sample.X, y, weight)
-        rows = KernelRows(model, sample, np.arange(len(signs)), workers, context)
+        samples = Samples(sample.gram, np.arange(len(signs)), 1, model.cache_size, model.n_jobs, context)
+        solver = WorkingSet(model.tol, -1 if model.max_iter is None else model.max_iter).on(samples)
+        model._check_diagonal(sample, solver.diagonal)
 
         def work() -> list[BoxSolution]:
             solutions: list[BoxSolution] = []
@@ -184,30 +188,27 @@ def _solve(
                     last = solutions[-1]
                     problem.start = rescaled(last, problem, value / strengths[k - 1])
                     problem.near = (last.beta, last.values)
-                solutions.append(rows.minimise(problem, f"C = {value!r}"))
+                solutions.append(solver.perform(problem, f"C = {value!r}"))
             return solutions
 
-        solutions = context.run(workers.pool, work)
+        solutions = solver.run(work)
         context.close()
-    return solutions, rows.segments[0], rows.computed
+    return solutions, solver.computed
 
 
-def _spread(segment: Segment) -> float:
-    every = np.arange(segment.n)
+def _spread(evaluator: Evaluator, n: int) -> float:
+    every = np.arange(n)
     low, high = np.inf, -np.inf
-    for rows in _threads.slices(segment.n, 256):
-        K = np.asarray(segment.exact(every[rows], segment.index))
+    for rows in _threads.slices(n, 256):
+        K = np.asarray(evaluator.exact(every[rows], every))
         low, high = min(low, float(K.min())), max(high, float(K.max()))
     return high - low
 
 
-def _span_estimate(segment: Segment, beta: np.ndarray, bound: np.ndarray, margin: np.ndarray) -> float:
+def _span_estimate(evaluator: Evaluator, beta: np.ndarray, bound: np.ndarray, margin: np.ndarray) -> float:
     """The fraction of samples with α S² ≥ y f(x), or NaN where no support vector is free."""
     if not np.any((beta != 0) & ~bound):
         return np.nan
-
-    def block(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        return segment.exact(segment.index[rows], segment.index[columns])
-
-    moved = np.abs(span(block, segment.diagonal, beta, ~bound, np.ones((len(beta), 1))))
+    diagonal = host(evaluator.diagonal()).astype(np.float64)
+    moved = np.abs(span(evaluator.exact, diagonal, beta, ~bound, np.ones((len(beta), 1))))
     return float(np.mean((beta != 0) & ~(moved < margin)))  # NaN counts as an error: no other vector is free

@@ -67,8 +67,8 @@ class KernelTuner(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     max_iter : int >= 1, optional
         Maximum number of iterations of each search; None means 200.
     tol : float > 0
-        A search converges when no derivative with respect to the logarithm of a parameter is larger, of the logarithm
-        of the criterion or of the log marginal likelihood.
+        A search converges when no derivative in the logarithm of a parameter is larger: of the logarithm of the
+        criterion, or of the log marginal likelihood.
     random_state : int, RandomState, Generator or None
         For the random starts.
     time_budget : float > 0, optional

@@ -70,7 +70,7 @@ def partition(
     max_iter : int
         Maximum number of rounds.
     tol : float >= 0
-        Without local search, stop when a round lowers J by at most this fraction of J.
+        Without local search, stop when a round lowers J by at most this fraction.
     local_search : bool
         Whether to continue with single moves when no point is nearer to another mean.
     """

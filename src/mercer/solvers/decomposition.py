@@ -78,10 +78,14 @@ class Tridiagonal:
     @cached_property
     def extremes(self) -> tuple[float, float]:
         """The smallest and the largest of `values`, by bisection."""
-        ends = [
-            linalg.eigvalsh_tridiagonal(self.diagonal, self.below, select="i", select_range=(k, k), check_finite=False)
-            for k in (0, self.rank - 1)
-        ]
+        settings: dict[str, Any] = {"select": "i", "check_finite": False}
+        try:
+            ends = [
+                linalg.eigvalsh_tridiagonal(self.diagonal, self.below, select_range=(k, k), **settings)
+                for k in (0, self.rank - 1)
+            ]
+        except linalg.LinAlgError:  # which fails where many eigenvalues are equal
+            ends = [self.values[:1], self.values[-1:]]
         low, high = _cleaned(np.concatenate(ends), self.rounding).tolist()
         return low, high
 

@@ -6,8 +6,7 @@ import pytest
 from mercer import SVC, SVR, NuSVC
 from mercer.context import Context, Status
 from mercer.gram import Nystrom
-from mercer.methods import _svm
-from mercer.solvers.fit import factored, held
+from mercer.solvers.fit import boxes, factored, held
 from mercer.solvers.fit.working_set import BoxProblem
 
 rng = np.random.default_rng(0)
@@ -81,10 +80,10 @@ def test_estimators_take_it_for_many_samples(model, monkeypatch) -> None:
     if hasattr(model, "random_state"):
         model.set_params(random_state=0)
     for name in ("SMALL", "HELD"):
-        monkeypatch.setattr(_svm, name, 0)
+        monkeypatch.setattr(boxes, name, 0)
     rows = model.fit(X, labels).function_(X)
     assert model.solutions_[0].method == "working_set"
-    monkeypatch.setattr(_svm, "MANY", 100)
+    monkeypatch.setattr(boxes, "MANY", 100)
     thin = model.fit(X, labels)
     assert thin.solutions_[0].method == ("working_set" if isinstance(model, NuSVC) else "primal")
     np.testing.assert_allclose(thin.function_(X), rows, atol=2e-3)

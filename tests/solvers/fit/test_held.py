@@ -8,8 +8,7 @@ import pytest
 from mercer import SVC, SVR
 from mercer.context import Context, Status
 from mercer.kernels import Gaussian
-from mercer.methods import _svm
-from mercer.solvers.fit import held
+from mercer.solvers.fit import boxes, held
 from mercer.solvers.fit.working_set import BoxProblem
 from mercer.solvers.quadratic import quadratic_program
 
@@ -167,8 +166,8 @@ def test_rows_lead_to_the_same_machine(model, monkeypatch) -> None:
     small = model.set_params(tol=1e-8).fit(X, target)
     values = small.function_(X)
     assert small.solutions_[0].method == "held" and pickle.loads(pickle.dumps(small.solutions_))[0].gap <= 1e-8
-    monkeypatch.setattr(_svm, "SMALL", 0)
-    monkeypatch.setattr(_svm, "HELD", 0)
+    monkeypatch.setattr(boxes, "SMALL", 0)
+    monkeypatch.setattr(boxes, "HELD", 0)
     large = model.fit(X, target)
     assert large.solutions_[0].method == "working_set"
     np.testing.assert_allclose(large.function_(X), values, atol=1e-6)

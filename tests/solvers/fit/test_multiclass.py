@@ -326,7 +326,7 @@ def test_digits_in_single_precision() -> None:
         ({"n_classes": 2}, r"labels\[2\] = 2 must be in 0 … 1"),
         ({"bound": np.array([1.0, -1.0, 1.0])}, r"bound\[1\] = -1.0 must be >= 0 and finite"),
         ({"bound": np.array([1.0, np.inf, 1.0])}, r"bound\[1\] = inf must be >= 0 and finite"),
-        ({"start": np.zeros((3, 2))}, r"start has shape \(3, 2\), which must be \(3, 3\)"),
+        ({"start": np.zeros((3, 2))}, r"start has shape \(3, 2\); it must be \(3, 3\)"),
     ],
 )
 def test_errors(change, message) -> None:

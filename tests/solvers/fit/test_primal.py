@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, random_array
 
 from mercer.context import Context, Status
 from mercer.solvers.fit.dual_sets import Intervals, Simplices
@@ -94,6 +94,21 @@ def test_l1_steps_are_cheap_where_features_are_parallel_but_for_rounding() -> No
     assert solution.status is not Status.TIME_BUDGET
     near = minimise_l1(LinearMap(X - 1e8 + 1e4, True, 1.0), BOXES["squared hinge"], 1e-4, 1000)
     assert near.converged and near.n_iter < 100
+
+
+def test_l1_of_sparse_and_wide_samples_is_that_of_dense_ones() -> None:
+    """Coordinate descent comes first for them."""
+    rng = np.random.default_rng(3)
+    X = random_array((60, 1500), density=0.02, format="csr", rng=rng)
+    y = np.where(X[:, [3]].toarray()[:, 0] - X[:, [7]].toarray()[:, 0] + 0.01 * rng.normal(size=60) > 0, 1.0, -1.0)
+    pieces = Intervals.classification(y[None], np.full((1, 60), 30.0), True)[0]
+    for tau in (0.5, 0.0):
+        found, expected = (minimise_l1(LinearMap(Z, True, tau), pieces, 1e-5, 1000) for Z in (X, X.toarray()))
+        assert found.status is expected.status is Status.CONVERGED and np.count_nonzero(found.weights) > 5
+        np.testing.assert_allclose(found.objective, expected.objective, rtol=1e-9)
+        slack = np.maximum(0, 1 - y * (X @ found.weights + found.intercept))
+        definition = np.abs(found.weights).sum() + tau * abs(found.intercept) + 30 * np.sum(slack**2)
+        np.testing.assert_allclose(found.objective, definition, rtol=1e-12)
 
 
 def test_search_finds_the_zero_of_a_piecewise_linear_slope() -> None:

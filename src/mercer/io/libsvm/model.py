@@ -37,17 +37,16 @@ def save_model(model: EstimatorLike, path: FilePath) -> None:
     Parameters
     ----------
     model : SVC, NuSVC, SVR, NuSVR or OneClassSVM of Mercer or of scikit-learn
-        A fitted model. With more than two classes it must be one-vs-one. Labels must be integers, and the kernel
-        linear, polynomial (of integer degree), Gaussian with one lengthscale, sigmoid or precomputed.
+        Fitted; with more than two classes, one-vs-one. Labels must be integers, and the kernel linear, polynomial (of
+        integer degree), Gaussian with one lengthscale, sigmoid or precomputed.
     path : str or path
-        An existing file is replaced only once the new one is complete.
+        An existing file is replaced once the new one is complete.
 
     Notes
     -----
     The file contains what predictions need, without C, class weights and similar parameters. LIBSVM's format cannot
     store the number of features, which `load_model` takes as a parameter, nor the calibration of Mercer's machines.
-    LIBSVM's own probability estimates are written if they came from `load_model`; scikit-learn's deprecated ones are
-    not.
+    LIBSVM's own probability estimates are written if they came from `load_model`; scikit-learn's are deprecated.
 
     Examples
     --------

@@ -31,9 +31,9 @@ class Range:
     Parameters
     ----------
     minimum, maximum : array of shape (n_features,)
-        Minimum and maximum of each feature on the training data. If they are equal, the feature is mapped to 0.
+        For each feature on the training data. If they are equal, the feature is mapped to 0.
     lower, upper : float
-        Ends of the interval, l < u.
+        l < u.
     target : Range, optional
         The range of the targets, as one feature (`svm-scale -y`); stored in the file, applied by
         ``range.target.apply(y[:, None])``.
@@ -214,7 +214,7 @@ def scale(X: Data, lower: float = -1.0, upper: float = 1.0) -> tuple[Any, Range]
     X : array or CSR matrix of shape (n_samples, n_features)
         Training data. A constant feature becomes 0; for the zeros of a sparse matrix see `Range`.
     lower, upper : float
-        Ends of the interval, lower < upper. ``lower=0`` keeps non-negative sparse data sparse.
+        lower < upper. ``lower=0`` keeps non-negative sparse data sparse.
 
     Returns
     -------

@@ -81,9 +81,7 @@ class FitProblem:
         """The nearest coefficients with Hᵀa = 0."""
         if self.H is None:
             return a
-        H = self.H / np.maximum(
-            np.linalg.norm(self.H, axis=0), 1e-300
-        )  # so that powers of large numbers do not hide a constant
+        H = self.H / np.maximum(np.linalg.norm(self.H, axis=0), 1e-300)  # large powers would hide a constant
         return a - H @ np.linalg.lstsq(H, a, rcond=None)[0]
 
     def answer(self, f: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from ..._jit import njit
 from ...types import Array
 
 BIG = 1e300
-ONE, TWO, THREE, FOUR = (np.uint64(k) for k in (1, 2, 3, 4))  # with integers that have a sign they would be floats
+ONE, TWO, THREE, FOUR = (np.uint64(k) for k in (1, 2, 3, 4))  # mixed with signed integers, numba would make them floats
 
 
 @njit
@@ -25,10 +25,10 @@ def descend(
 ) -> None:
     """Minimise ½‖Xᵀβ‖² + (inverse/2)(Σβ)² + Σ(own/2c)β² + ε‖β‖₁ − pᵀβ over a box for each row of `pieces`.
 
-    X comes in compressed rows of unsigned numbers; `pieces` are p, c and the ends of the box. `state` goes on in a
-    later call: β and w = (Xᵀβ, Σβ); the order of the samples; how many of them count, by how much others rest, and how
-    small a gain asks for the certificate; objective and duality gap; the passes made. A machine ends at a gap of
-    aim·objective, or after `most` passes.
+    X is in compressed rows with unsigned indices; `pieces` are p, c and the bounds of the box. `state` is continued by
+    a later call: β and w = (Xᵀβ, Σβ); the order of the samples; the number of active ones, the shrinking threshold, and
+    the gain below which to compute the certificate; objective and duality gap; the passes made. A machine ends at a gap
+    of aim·objective, or after `most` passes.
     """
     beta, w, order, course, numbers, passes = state
     target, cost, lower, upper = pieces
@@ -61,8 +61,8 @@ def _descend(
     """One machine. Returns the passes made.
 
     Hsieh, Chang, Lin, Keerthi, Sundararajan, *A dual coordinate descent method for large-scale linear SVM* (2008),
-    algorithm 3: samples whose β is at an end, and would stay there by more than half of the largest violation of the
-    last pass, rest until the others are solved.
+    algorithm 3, with shrinking: samples whose β is at a bound, with a gradient pointing outwards by more than half of
+    the largest violation of the last pass, are skipped until the others are solved.
     """
     (indptr, indices, data), (target, cost, lower, upper) = rows, pieces
     beta, w, order, course, numbers = state
@@ -70,7 +70,7 @@ def _descend(
     size, reach, share = int(course[0]), course[1], course[2]
     random = np.uint64(2 * seed + 1)
     curve = own / cost
-    diagonal = np.maximum(squares + inverse + curve, 1e-12)  # the β of an empty sample goes to an end at once
+    diagonal = np.maximum(squares + inverse + curve, 1e-12)  # the β of an empty sample goes to a bound at once
     count = 0
     while count < most:
         worst, gain, k = 0.0, 0.0, 0
@@ -101,13 +101,13 @@ def _descend(
                 w[d] += move
         count += 1
         reach = 0.5 * worst
-        numbers[0] += gain  # of the dual objective, which the primal one meets
+        numbers[0] += gain  # of the dual objective, which equals the primal one at the optimum
         solved = gain <= share * aim * numbers[0]
         if solved or count == most:
             _certify(rows, pieces, epsilon, own, inverse, beta, w, numbers)
             if numbers[1] <= aim * numbers[0]:
                 break
-        if solved:  # by its gain, but not by its gap: what is left of that should follow
+        if solved:  # by its gain but not by its gap, which should follow
             size, reach, share = n, BIG, share * min(max(aim * numbers[0] / numbers[1], 0.01), 0.5)
     course[0], course[1], course[2] = size, reach, share
     return count
@@ -115,7 +115,7 @@ def _descend(
 
 @njit
 def _value(rows: Any, w: Array, i: int) -> float:
-    """xᵢᵀw, in four sums that do not wait for each other."""
+    """xᵢᵀw, in four independent sums."""
     indptr, indices, data = rows
     t, stop = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
     a = b = c = d = 0.0
@@ -135,7 +135,7 @@ def _value(rows: Any, w: Array, i: int) -> float:
 def _certify(
     rows: Any, pieces: Any, epsilon: float, own: float, inverse: float, beta: Array, w: Array, numbers: Array
 ) -> None:
-    """w from β anew, and the objective and the duality gap there: the sum of what each β leaves of its loss."""
+    """Recompute w from β, with the objective and the duality gap: the sum of losses minus their values at β."""
     (indptr, indices, data), (target, cost, lower, upper) = rows, pieces
     d = len(w) - 1
     w[:] = 0.0
@@ -157,6 +157,70 @@ def _certify(
         objective += loss + 0.5 * b * f  # Σ βf = ‖w‖² + inverse·(Σβ)²
         gap += max(loss - (b * r - epsilon * abs(b) - 0.5 * curve * b * b), 0.0)
     numbers[0], numbers[1] = objective, gap
+
+
+@njit
+def descend_features(columns: Any, sign: Array, cost: Array, penalty: Any, state: Any, tol: float, most: int) -> bool:
+    """Minimise Σ penalty·|v| + Σ c·max(0, slack)² for slack = 1 − yf, one feature at a time; whether it converged.
+
+    X comes in compressed columns. `state` continues in a later call: v, the slacks, the order of the features, and how
+    many of them count, by how much zeros at rest are inside their bounds, and the first violation. It ends when the
+    largest violation of a pass over all features is `tol` times that of the first pass, or after `most` passes.
+
+    Yuan, Chang, Hsieh, Lin, *A comparison of optimization methods and software for large-scale L1-regularized linear
+    classification* (2010), section 4.1: one Newton step for each feature, shortened until the objective decreases.
+    """
+    (indptr, indices, data), (v, slack, order, course) = columns, state
+    size, reach = int(course[0]), course[1]
+    for _ in range(most):
+        worst, k = 0.0, 0
+        while k < size:
+            j = order[k]
+            slope = curve = bound = 0.0
+            for t in range(indptr[j], indptr[j + 1]):
+                i = indices[t]
+                square = cost[i] * data[t] * data[t]
+                bound += square
+                if slack[i] > 0:
+                    slope -= 2 * cost[i] * data[t] * sign[i] * slack[i]
+                    curve += 2 * square
+            left, right, curve = slope - penalty[j], slope + penalty[j], max(curve, 1e-12)
+            if v[j] == 0 and left < -reach and right > reach:
+                size -= 1
+                order[k], order[size] = order[size], order[k]
+                continue
+            k += 1
+            step = _shrink(curve * v[j] - slope, penalty[j]) / curve - v[j]
+            if v[j] == 0:
+                worst = max(worst, -right, left)
+            else:
+                worst = max(worst, abs(right if v[j] > 0 else left))
+            if abs(step) < 1e-12:
+                continue
+            promised = slope * step + penalty[j] * (abs(v[j] + step) - abs(v[j]))
+            while abs(step) > 1e-300:
+                change = penalty[j] * (abs(v[j] + step) - abs(v[j]))
+                if slope * step + bound * step * step + change > 0.01 * promised:  # else enough, without a look
+                    for t in range(indptr[j], indptr[j + 1]):
+                        i = indices[t]
+                        before, after = max(slack[i], 0.0), max(slack[i] - sign[i] * data[t] * step, 0.0)
+                        change += cost[i] * (after * after - before * before)
+                    if change > 0.01 * promised:
+                        step, promised = 0.5 * step, 0.5 * promised
+                        continue
+                v[j] += step
+                for t in range(indptr[j], indptr[j + 1]):
+                    slack[indices[t]] -= sign[indices[t]] * data[t] * step
+                break
+        if course[2] == 0:
+            course[2] = worst
+        reach = worst / len(sign)
+        if worst <= tol * course[2]:
+            if size == len(order):
+                return True
+            size, reach = len(order), BIG
+    course[0], course[1] = size, reach
+    return False
 
 
 @njit
@@ -183,7 +247,7 @@ def lasso(H: Array, g: Array, penalty: Any, v: Array, tol: float, most: int) -> 
 
 @njit
 def lasso_columns(Y: Any, diagonal: Any, g: Any, penalty: Any, v: Any, u: Any, tol: float, most: int) -> None:
-    """The same for H = YᵀY with Y in compressed columns, which is cheaper than H where Y is sparse; u becomes Yδ."""
+    """`lasso` for H = YᵀY with Y in compressed columns, which is cheaper than H if Y is sparse; u becomes Yδ."""
     indptr, indices, data = Y
     for _ in range(most):
         worst = 0.0

@@ -1,4 +1,4 @@
-"""Newton's equations of linear machines: by a factorisation, or by conjugate gradients where the Hessian is large."""
+"""Newton equations of linear machines: by a factorisation, or by conjugate gradients if the Hessian is large."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHUNK = 1 << 21  # numbers in a block of rows while the Hessian is summed
 
 
 def _curvature(design: LinearMap, pieces: Any, moving: np.ndarray, h: float) -> np.ndarray:
-    """The penalties, and curvature lent to a free intercept, which has none of its own where no sample moves."""
+    """The penalties, with curvature added for an unpenalised intercept, which has none if no sample moves."""
     penalty = design.penalty.copy()
     if design.intercept and penalty[-1] == 0:
         penalty[-1] = float(pieces.cost.sum()) / h * (1e-12 if moving.any() else 1.0)
@@ -22,7 +22,7 @@ def _curvature(design: LinearMap, pieces: Any, moving: np.ndarray, h: float) -> 
 
 
 class Factored:
-    """Newton's equations by Cholesky's factorisation; the sum over active samples follows their changes."""
+    """Newton equations by Cholesky factorisation; the sum over active samples is updated as they change."""
 
     iterated = False
 
@@ -80,7 +80,7 @@ class Factored:
 
 
 class Iterated:
-    """Newton's equations by conjugate gradients, preconditioned with the Hessian's diagonal."""
+    """Newton equations by conjugate gradients, preconditioned with the diagonal of the Hessian."""
 
     iterated = True
 

@@ -34,7 +34,7 @@ class WorkingMatrix:
     ):
         width = -(-largest // CHUNK) * CHUNK
         self.blocks, self.diagonal, self.ridge, self.workers = blocks, diagonal, ridge, workers
-        # rows that lie a power of 2 apart would compete for the same lines of the cache
+        # rows a power of 2 apart would compete for the same cache lines
         self.Q = np.zeros((width, width + 32), blocks[0][0].K.dtype)
         self.seats = np.full(width, -1)  # the variable of each row of Q; −1 is a free row
         self.unit: int | None = None

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...types import Array
 
-BIG = 1e300  # stands for no bound: compiled code has no infinity
+BIG = 1e300  # stands for no bound, since compiled code has no infinity
 
 
 class Intervals:
@@ -19,10 +19,10 @@ class Intervals:
     target, cost : arrays of shape (n,)
         p and c > 0; or of shape (machines, n), for `minimise_all`.
     lower, upper : bool or arrays of bool
-        Whether β may be negative, positive.
+        Whether β may be negative, and positive.
     epsilon : float >= 0
     squared : bool
-        Whether the loss is c·(·)² and β unbounded, instead of c·(·) and |β| ≤ c.
+        Whether the loss is c·(·)² with unbounded β, instead of c·(·) with |β| ≤ c.
     """
 
     def __init__(self, target: np.ndarray, cost: np.ndarray, lower: Array, upper: Array, epsilon: float, squared: bool):
@@ -44,7 +44,7 @@ class Intervals:
         return cls(y, cost, True, True, epsilon, squared)
 
     def __getitem__(self, k: int | None) -> Intervals:
-        """Those of machine k; with None, a single machine as the first of one."""
+        """The intervals of machine k; with None, a single machine as the first of one."""
         part = copy(self)
         part.target, part.cost, part.lower, part.upper = (
             a[k] for a in (self.target, self.cost, self.lower, self.upper)
@@ -72,7 +72,7 @@ class Intervals:
         return beta, (beta > self.lower) & (beta < self.upper) & (inside != 0)
 
     def vary(self, active: np.ndarray, D: np.ndarray, stiffness: np.ndarray) -> np.ndarray:
-        """How β falls as f moves along D."""
+        """The rate of decrease of β as f moves along D."""
         return np.where(active, stiffness * D, 0.0)
 
     def moving(self, active: np.ndarray) -> np.ndarray:
@@ -80,7 +80,7 @@ class Intervals:
         return active
 
     def balance(self, beta: np.ndarray) -> np.ndarray:
-        """β with sum 0, by less of the sign that has more."""
+        """β with sum 0, by shrinking the sign that dominates."""
         plus, minus = float(beta[beta > 0].sum()), -float(beta[beta < 0].sum())
         least = min(plus, minus)
         return beta * np.where(beta > 0, least / (plus or 1.0), least / (minus or 1.0))
@@ -124,7 +124,7 @@ class Simplices:
         return self.cost * (self.target - s), s > 0
 
     def vary(self, active: np.ndarray, D: np.ndarray, stiffness: np.ndarray) -> np.ndarray:
-        """How β falls as f moves along D: each row's mean over its active entries does not count."""
+        """The rate of decrease of β as f moves along D, with each row centred over its active entries."""
         mean = np.sum(active * D, axis=1, keepdims=True) / np.sum(active, axis=1, keepdims=True)
         return np.where(active, stiffness * (D - mean), 0.0)
 
@@ -133,5 +133,5 @@ class Simplices:
         return np.count_nonzero(active, axis=1) > 1
 
     def balance(self, beta: np.ndarray) -> np.ndarray:
-        """β as it is: its columns have sum 0 but for rounding, and there is no simple way to mend that."""
+        """β unchanged: its columns sum to 0 up to rounding, which has no simple correction."""
         return beta

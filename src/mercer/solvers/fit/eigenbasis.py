@@ -1,9 +1,9 @@
 r"""Fit problems in coordinates: f = Zu + Hb with ‖f‖² = uᵀu, where ZZᵀ = PKP, ZᵀZ is diagonal, and P projects off H.
 
-The coefficients have Hᵀa = 0, so that aᵀKa = aᵀPKPa, and Ka − PKPa lies in the span of H, which b takes up: a kernel
-that is definite only conditionally is served like any other. In these coordinates the penalty is round, K diagonal and
-the free part apart, which preconditions conjugate gradients and makes each step of ADMM cost O(nr). For losses of
-several values per sample, for losses that couple samples, and for losses with corners.
+The coefficients have Hᵀa = 0, so that aᵀKa = aᵀPKPa, and Ka − PKPa lies in the span of H and is absorbed by b: this
+also covers kernels that are only conditionally definite. In these coordinates the penalty is spherical, K diagonal and
+the free part separate, which preconditions conjugate gradients and makes a step of ADMM cost O(nr). Used for losses
+with several values per sample, losses that couple samples, and losses with kinks.
 
 Boyd, Parikh, Chu, Peleato, Eckstein, *Distributed optimization and statistical learning via the alternating direction
 method of multipliers* (2011). Dembo, Eisenstat, Steihaug, *Inexact Newton methods* (1982).
@@ -26,11 +26,11 @@ from ._base import FLAT, FitProblem, FitSolution, duality_gap, finish
 
 
 class Eigenbasis:
-    """Z with ZᵀZ = diag(values), of the directions of PKP that stand clear of rounding; columns of H of length 1."""
+    """Z with ZᵀZ = diag(values), from the directions of PKP above rounding, and H with unit columns."""
 
     def __init__(self, problem: FitProblem):
         H = np.zeros((problem.gram.n, 0)) if problem.H is None else problem.H
-        self.scale = np.maximum(np.linalg.norm(H, axis=0), 1e-300)  # powers of large numbers must not hide the constant
+        self.scale = np.maximum(np.linalg.norm(H, axis=0), 1e-300)  # large powers must not hide the constant
         self.H = H / self.scale
         self.problem = problem if problem.H is None else replace(problem, H=self.H)
         if not problem.shared:
@@ -42,14 +42,14 @@ class Eigenbasis:
         return self.problem.projected(self.Z @ (u / (self.values if u.ndim == 1 else self.values[:, None])))
 
     def free(self, a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
-        """c, of the problem's own free functions, with the values Ka + Hc = PKa + Hb."""
+        """c for the problem's own free functions, with Ka + Hc = PKa + Hb."""
         if self.problem.H is None:
             return None
         c = b - np.linalg.lstsq(self.H, np.asarray(self.problem.gram @ a), rcond=None)[0]
         return (c.T / self.scale).T
 
     def split(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """u and b of a vector that holds both."""
+        """Split a vector into u and b."""
         r = len(self.values)
         X = x.reshape(r + self.H.shape[1], *self.problem.shape[1:])
         return X[:r], X[r:]
@@ -63,7 +63,7 @@ class Eigenbasis:
         return self.Z @ u + self.H @ b
 
     def objective(self, x: np.ndarray, f: np.ndarray | None = None) -> tuple[float, np.ndarray]:
-        """The objective and its gradient, from f where it is known."""
+        """The objective and its gradient, from f if it is known."""
         f = self.values_at(x) if f is None else f
         (u, _), alpha, s = self.split(x), self.problem.alpha, self.problem.slope(f)
         gradient = self.join(self.Z.T @ s + alpha * u, self.H.T @ s)
@@ -76,7 +76,7 @@ class Eigenbasis:
         return self.join(self.Z.T @ near.coefficients, np.linalg.lstsq(self.H, near.values, rcond=None)[0])
 
     def finish(self, x: np.ndarray, *rest: Any) -> FitSolution:
-        """At an optimum αa = −wℓ′, which small eigenvalues do not blur; the better of both is taken."""
+        """The solution from u, or from αa = −wℓ′, which is accurate despite small eigenvalues; the better is taken."""
         (u, b), problem, f = self.split(x), self.problem, self.values_at(x)
         a = self.coefficients(u)
         if "gradient" in problem.loss.provides:
@@ -85,13 +85,13 @@ class Eigenbasis:
             change = problem.total(self.Z @ v + self.H @ b) - problem.total(f)
             if change + 0.5 * problem.alpha * float(np.sum(v * v) - np.sum(u * u)) <= 0:
                 a = other
-        # judged by PKP, which is K where Hᵀa = 0, and is at hand in double precision
+        # assessed with PKP, which equals K where Hᵀa = 0, and is available in double precision
         projected = LowRankGram(problem.gram.kernel, problem.gram.X, None, 0.0, self.Z)
         return replace(finish(replace(problem, gram=projected), a, b, *rest), free=self.free(a, b))
 
 
 def _directions(gram: Gram, H: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Z, the diagonal of ZᵀZ, and Z with no more digits than the data have."""
+    """Z, the diagonal of ZᵀZ, and Z in the precision of the data."""
     Q, eps = orth(H) if H.size else H, np.finfo(float).eps
     if "factor" in gram.provides:
         factor = np.array(gram.factor(), dtype=np.float64)
@@ -105,7 +105,7 @@ def _directions(gram: Gram, H: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.n
         values, V = np.linalg.eigh(M - (M @ Q) @ Q.T)
         keep = values > len(values) * eps * max(np.abs(values).max(initial=0.0), np.abs(K).max(initial=0.0))
         Z = np.asfortranarray(V[:, keep] * np.sqrt(values[keep]))
-    # columns lie one after another, and in single precision where that is enough: thin products cost what they read
+    # contiguous columns, in single precision if sufficient: thin products are limited by memory bandwidth
     return Z, values[keep], Z if gram.dtype == np.float64 else Z.astype(np.float32)
 
 
@@ -115,7 +115,7 @@ def newton_cg(
     max_iter: int = 100,
     near: FitSolution | None = None,
 ) -> FitSolution:
-    """Newton's method with conjugate gradients, for losses that give the product with their Hessian."""
+    """Newton's method with conjugate gradients, for losses that provide products with their Hessian."""
     at = Eigenbasis(problem)
     x = at.start(near)
     f = at.values_at(x)
@@ -138,7 +138,7 @@ def newton_cg(
             if found <= value + 1e-4 * t * slope or t < 1e-3:
                 break
             t /= 2
-        if t < 1e-3:  # in this precision there is nothing left to gain, or the curvature here does not reach so far
+        if t < 1e-3:  # no further gain in this precision, or the quadratic model fails here
             if size <= 1e-5 * first:
                 status = Status.CONVERGED
                 break
@@ -157,7 +157,7 @@ def newton_cg(
 
 def _newton_direction(at: Eigenbasis, f: np.ndarray, b: np.ndarray, accuracy: float, floor: float) -> np.ndarray:
     """H⁻¹b for the Hessian at f by conjugate gradients, preconditioned by the mean curvature times K."""
-    # `floor` times the slopes is added to the curvatures: where a loss is straight, it has none
+    # `floor` times the slopes is added to the curvatures, which are zero where a loss is linear
     problem = at.problem
     k = int(np.prod(problem.shape[1:], dtype=int))
     signs = np.where(np.random.default_rng(0).random(f.shape) < 0.5, -1.0, 1.0)
@@ -172,7 +172,7 @@ def _newton_direction(at: Eigenbasis, f: np.ndarray, b: np.ndarray, accuracy: fl
         return at.join(at.coarse.T @ s.astype(at.coarse.dtype, copy=False) + problem.alpha * u, at.H.T @ s)
 
     found = truncated(product, b, scale, accuracy, 250)
-    return found if found.any() else b / scale  # at once a direction in which nothing changes
+    return found if found.any() else b / scale  # the first direction already has no curvature
 
 
 def lbfgs(
@@ -181,7 +181,7 @@ def lbfgs(
     max_iter: int = 2000,
     near: FitSolution | None = None,
 ) -> FitSolution:
-    """L-BFGS, for losses with a gradient and no Hessian."""
+    """L-BFGS, for losses with a gradient but no Hessian."""
     at = Eigenbasis(problem)
     scale = np.sqrt(1.0 / (np.concatenate([at.values, np.sum(at.H**2, axis=0)]) / problem.gram.n + problem.alpha))
     scale = np.repeat(scale, int(np.prod(problem.shape[1:], dtype=int)))
@@ -211,8 +211,8 @@ def lbfgs(
 def admm(problem: FitProblem, tol: float = 1e-6, max_iter: int = 20_000) -> FitSolution:
     """The alternating direction method, for convex losses with a proximal map, until the duality gap is small.
 
-    f = Zu + Hb is fitted to z by ridge regression, and z moves to where the loss wants it; ρ is adapted so that both
-    residuals fall alike.
+    f = Zu + Hb is fitted to z by ridge regression, and z is updated by the proximal map of the loss; ρ is adapted to
+    balance both residuals.
     """
     at, loss, alpha, w = Eigenbasis(problem), problem.loss, problem.alpha, problem.weight
     Z, H, values = at.Z, at.H, at.values
@@ -238,7 +238,7 @@ def admm(problem: FitProblem, tol: float = 1e-6, max_iter: int = 20_000) -> FitS
                 best = objective, a, b
             gap = duality_gap(problem, a, objective)
             history.append({"objective": objective, "gap": np.nan if gap is None else gap, "rho": rho})
-            if gap is None:  # rounding may keep a off the domain for ever: then by the residuals
+            if gap is None:  # rounding may keep a outside the domain: then stop by the residuals
                 still = max(primal / _size(z), dual / (alpha * _size(Z.T @ a))) <= tol
             else:
                 still = gap <= tol * max(abs(objective), 1e-300)

@@ -1,7 +1,7 @@
 """Box-constrained problems whose matrix is ZZᵀ for a thin Z: the primal machine on the features Z.
 
-The dual of `working_set` with K = ZZᵀ is that of a linear machine on Z, which `primal` solves in O(n) memory and
-products with Z: rows of K would cost as much as those of Z, and there are n of them.
+The dual of `working_set` with K = ZZᵀ is the dual of a linear machine on Z, which `primal` solves in O(n) memory with
+products by Z: each of the n rows of K would cost as much as a product with Z.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from .working_set import BoxProblem, BoxSolution
 
 __all__ = ["minimise", "suits"]
 
-AT_BOUND = 1e-6  # of a bound: β so near to it is at it
-LOOSEST = 0.01  # tolerance in units of the targets: Newton's method comes so far in a few steps
-STEPS = 1000  # of Newton's method
+AT_BOUND = 1e-6  # relative to a bound: a β this near counts as at it
+LOOSEST = 0.01  # tolerance in units of the targets, which Newton's method reaches in a few steps
+STEPS = 1000  # maximum number of Newton steps
 
 
 def suits(problem: BoxProblem) -> bool:
-    """Whether the problem is that of a linear machine: no equality, or Σβ = 0, and zero in every box."""
+    """Whether the problem is the dual of a linear machine: no equality or Σβ = 0, and zero in every box."""
     start = problem.start is None or not problem.start.any()
     return start and problem.groups <= 1 and bool(np.all((problem.lower <= 0) & (problem.upper >= 0)))
 
@@ -32,15 +32,15 @@ def suits(problem: BoxProblem) -> bool:
 def minimise(
     Z: np.ndarray, problem: BoxProblem, copies: int, tol: float, monitor: Monitor, max_iter: int = -1
 ) -> BoxSolution:
-    """Solve on features Z of the samples; of two `copies`, the first grows from 0 and the second falls.
+    """Solve on features Z of the samples; with two `copies`, the first has β ≥ 0 and the second β ≤ 0.
 
-    `tol` is in units of f. With r = tol over the size of the targets, the relative duality gap is at most r²: both
-    differ from the best machine by no more than r times its size.
+    `tol` is in units of f. With r = tol over the size of the targets, the relative duality gap is at most r², so that
+    the machine differs from the best one by at most r times its size.
     """
     n = len(Z)
     linear, lower, upper = (part.reshape(copies, n) for part in (problem.linear, *problem.box))
     target, epsilon = linear.mean(axis=0), float(np.ptp(linear[:, 0])) / 2
-    middle = float(np.median(target)) if copies == 2 and problem.groups else 0.0  # the offset takes it
+    middle = float(np.median(target)) if copies == 2 and problem.groups else 0.0  # absorbed by the offset
     target = target - middle
     relative = min(tol / (float(np.mean(np.abs(target))) or 1.0), LOOSEST)
     low, high = lower.min(axis=0), upper.max(axis=0)
@@ -68,7 +68,7 @@ def minimise(
     else:
         top, bottom = float(f[grows].max(initial=-np.inf)), float(f[falls].min(initial=np.inf))
         offset, gap = float(found.intercept) + middle, max(top - bottom, 0.0)
-        if not np.any(grows & falls) and np.isfinite(bottom - top):  # as LIBSVM: the middle of all that are optimal
+        if not np.any(grows & falls) and np.isfinite(bottom - top):  # as in LIBSVM: the midpoint of all optima
             offset = top + 0.5 * (bottom - top)
     return BoxSolution(
         beta=beta,

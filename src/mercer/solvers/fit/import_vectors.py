@@ -1,10 +1,10 @@
-r"""The import vector machine: a fit problem solved on few points of the sample, which are chosen one by one.
+r"""The import vector machine: a fit problem solved on a few points of the sample, chosen one by one.
 
-With points S and K_SS = LLᵀ the functions of their span are f = Zu, ‖f‖ = ‖u‖, Z = K_{·S}L⁻ᵀ. A further point x_l adds
-the coordinate z_l = e_l/√e_ll, where E = K − ZZᵀ is what the span leaves of K: pivoted Cholesky, with the pivots chosen
-by the objective. With several values per sample there are as many coordinates for each point. From the solution on S,
-where all other slopes are 0, one Newton step with x_l needs the slopes z_lᵀs, and their curvature
-α + z_lᵀWz_l less what the others explain of it, for all l at once.
+With points S and K_SS = LLᵀ, the functions in their span are f = Zu, ‖f‖ = ‖u‖, Z = K_{·S}L⁻ᵀ. A further point x_l adds
+the coordinate z_l = e_l/√e_ll, where E = K − ZZᵀ is the residual of K: pivoted Cholesky, with pivots chosen by the
+objective. With several values per sample there are as many coordinates for each point. From the solution on S, where
+all other slopes are 0, one Newton step with x_l needs the slopes z_lᵀs and the curvature α + z_lᵀWz_l minus the part
+explained by the others, for all l at once.
 
 Zhu, Hastie, *Kernel logistic regression and the import vector machine* (2005).
 """
@@ -18,18 +18,18 @@ from ... import _threads
 from ...context import Status, current
 from ._base import FitProblem, FitSolution, finish
 
-SPANNED = 1e-10  # of the largest diagonal entry: what is left of a point that the others span
-SPOILT = 0.01  # of alpha: what is left of a point that rounding puts aside, although it could change the fit
-ROOM = 1 << 22  # values of f at a time, for which candidates are judged
-FLAT = 1e-12  # of the largest curvature: a floor, for free functions that separate the classes on their own
+SPANNED = 1e-10  # relative to the largest diagonal entry: residual below which a point is spanned by the others
+SPOILT = 0.01  # relative to alpha: residual above which a point dropped due to rounding could still change the fit
+ROOM = 1 << 22  # values of f at a time when candidates are evaluated
+FLAT = 1e-12  # floor relative to the largest curvature, for free functions that separate the classes on their own
 
 
 def import_vectors(
     problem: FitProblem, epsilon: float, lag: int, most: int, tol: float, max_iter: int
 ) -> tuple[np.ndarray, FitSolution, np.ndarray]:
-    """The points in the order of their choice, the solution on them, and the objective before and after each.
+    """The points in the order chosen, the solution on them, and the objective before and after each.
 
-    Ends when `lag` points have lowered the objective by no more than its share `epsilon`, or there are `most`.
+    Ends when `lag` points have lowered the objective by at most a fraction `epsilon`, or there are `most` points.
     """
     E = np.array(problem.gram.dense(), dtype=np.float64)
     floor = SPANNED * float(np.diagonal(E).max())
@@ -66,16 +66,16 @@ def import_vectors(
 
 
 class _Reduced:
-    """The problem in coordinates x of shape (q + p, m), u above those of the free part: f = ((Z − QQᵀZ)u + Qb)Cᵀ."""
+    """The problem in coordinates x of shape (q + p, m), first u and then the free part b: f = ((Z − QQᵀZ)u + Qb)Cᵀ."""
 
-    # The columns of C are orthonormal. With several values of f they are orthogonal to 1, since to add a constant to
-    # all changes nothing but the penalty; those of Q span the free functions. What these explain of Z only moves b, and
-    # would hide the rest where it is large: under a linear kernel far from 0 all functions are nearly constant.
+    # The columns of C are orthonormal. With several values of f they are orthogonal to 1, since adding a constant to
+    # all changes only the penalty; the columns of Q span the free functions. The part of Z in this span only moves b,
+    # and if large would hide the rest: with a linear kernel far from 0, all functions are nearly constant.
 
     def __init__(self, problem: FitProblem):
         self.problem, (n, *k) = problem, problem.shape
         H = np.zeros((n, 0)) if problem.H is None else problem.H
-        self.scale = np.maximum(np.linalg.norm(H, axis=0), 1e-300)  # powers of large numbers must not hide the constant
+        self.scale = np.maximum(np.linalg.norm(H, axis=0), 1e-300)  # large powers must not hide the constant
         self.Z, self.A = np.zeros((n, 0)), orth(H / self.scale) if H.size else H  # A = [Z − QQᵀZ, Q]
         self.C = null_space(np.ones((1, k[0]))) if k else np.ones((1, 1))
         self.q, self.x = 0, np.zeros((self.A.shape[1], self.C.shape[1]))
@@ -83,16 +83,16 @@ class _Reduced:
 
     @property
     def ridge(self) -> np.ndarray:
-        """α of the coordinates that are penalised, else 0."""
+        """α for penalised coordinates, 0 for the others."""
         return np.where(np.arange(len(self.x)) < self.q, self.problem.alpha, 0.0)
 
     def values(self, G: np.ndarray) -> np.ndarray:
-        """Rows of G, of m values each, in the shape of the loss."""
+        """Rows of G, with m values each, in the shape used by the loss."""
         F = G @ self.C.T
         return F if len(self.problem.shape) > 1 else F[:, 0]
 
     def coefficients(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        """a of the points that Z was made of, and c."""
+        """a for the points from which Z was built, and c."""
         u, b, H = self.values(self.x[: self.q]), self.values(self.x[self.q :]), self.problem.H
         a = solve_triangular(self.Z[points].T, u)
         if H is None:
@@ -102,14 +102,14 @@ class _Reduced:
         return a, (c.T / self.scale).T
 
     def add(self, z: np.ndarray) -> None:
-        """A further column of Z, with coordinates 0."""
+        """Add a column to Z, with coordinates 0."""
         self.x = np.insert(self.x, self.q, 0.0, axis=0)
         self.A = np.insert(self.A, self.q, self.off(z), axis=1)
         self.Z = np.column_stack([self.Z, z])
         self.q += 1
 
     def off(self, Z: np.ndarray) -> np.ndarray:
-        """Z − QQᵀZ; twice, for its digits."""
+        """Z − QQᵀZ, applied twice for accuracy."""
         Q = self.A[:, self.q :]
         for _ in range(2):
             Z = Z - Q @ (Q.T @ Z)
@@ -119,7 +119,7 @@ class _Reduced:
         return self.problem.total(self.values(self.A @ x)) + 0.5 * float(self.ridge @ np.sum(x**2, axis=1))
 
     def derivatives(self) -> tuple[np.ndarray, np.ndarray]:
-        """The slopes in the m values of each sample, and the curvatures, of shape (n, m, m)."""
+        """The slopes with respect to the m values of each sample, and the curvatures, of shape (n, m, m)."""
         p, C, k = self.problem, self.C, len(self.C)
         f = self.values(self.A @ self.x)
         W = np.asarray(p.loss.hessian(p.y, f, p.weight)).reshape(-1, k, k)
@@ -141,7 +141,7 @@ class _Reduced:
         return B + np.diag(ridge + FLAT * np.diagonal(B).max(initial=0.0))
 
     def minimise(self, tol: float, max_iter: int) -> tuple[int, bool]:
-        """Newton's method for x; the steps that it took, and whether the decrement became small."""
+        """Newton's method for x; return the number of steps, and whether the decrement became small."""
         for k in range(max_iter):
             s, W = self.derivatives()
             gradient = self.A.T @ s + self.ridge[:, None] * self.x
@@ -151,7 +151,7 @@ class _Reduced:
                 return k, True
             while (found := self.objective(self.x + t * step)) > self.value + 1e-4 * t * slope:
                 t /= 2
-                if t < 1e-10:  # in this precision there is nothing left to gain
+                if t < 1e-10:  # no further gain in this precision
                     return k, -slope <= tol * self.first
             self.x, self.value = self.x + t * step, found
         return max_iter, False
@@ -168,7 +168,7 @@ class _Reduced:
         return np.concatenate(parts)
 
     def _trial(self, Z: np.ndarray, s: np.ndarray, W: np.ndarray, inverse: np.ndarray) -> np.ndarray:
-        """The same for new coordinates, the columns of Z."""
+        """The objective after one Newton step with each new coordinate, the columns of Z."""
         p, m, t = self.problem, W.shape[1], Z.shape[1]
         U = self.products(W, Z).reshape(self.x.size, t * m)
         V = (inverse @ U).reshape(-1, t, m)

@@ -1,16 +1,16 @@
-r"""Sparse expansions: a penalty on the coefficients themselves.
+r"""Sparse expansions, by an ℓ₁ penalty on the coefficients.
 
 .. math:: \min_{a,\, c}\; \sum_i w_i\, \ell(y_i, (Ka + Hc)_i) + \alpha \sum_i |a_i|
 
-It is no norm of the function, so that the representer theorem does not give it; it is optimal when |Kᵀs| ≤ α for the
-slopes s = wℓ′, with equality and the opposite sign where a coefficient is not zero.
+The penalty is not a norm of the function, so the representer theorem does not apply. A solution is optimal if |Kᵀs| ≤ α
+for the slopes s = wℓ′, with equality and opposite sign for nonzero coefficients.
 
-Newton's method, each step a lasso: passes of coordinate descent find which coefficients are not zero, and these are
-then solved for at once, as far as their signs permit, since kernel matrices are too nearly singular for
+The solver is Newton's method with a lasso in each step: passes of coordinate descent find the nonzero coefficients,
+which are then solved for jointly, as far as their signs permit, since kernel matrices are too nearly singular for
 passes alone.
 
 Lee, Sun, Saunders, *Proximal Newton-type methods for minimizing composite functions* (2014); Lee, Battle, Raina, Ng,
-*Efficient sparse coding algorithms* (2007), for the step along signs.
+*Efficient sparse coding algorithms* (2007), for the step with fixed signs.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from ._base import FLAT, FitProblem, FitSolution
 from ._coordinate_descent import lasso
 
 Solve = Callable[[np.ndarray, np.ndarray], np.ndarray]
-PASSES = 20  # of coordinate descent between two steps along signs
-ROUNDS = 100  # of both in one step of Newton's method
+PASSES = 20  # of coordinate descent between two steps with fixed signs
+ROUNDS = 100  # of both in one Newton step
 
 
 def l1(problem: FitProblem, tol: float = 1e-6, max_iter: int = 200) -> FitSolution:
-    """Solve until the conditions hold to tol, relative to the largest pull at f = 0."""
+    """Solve until the conditions hold to tol, relative to the largest gradient entry at f = 0."""
     K = np.asarray(problem.gram.dense(), dtype=np.float64)
     n = problem.gram.n
     B = K if problem.H is None else np.hstack([K, problem.H])
@@ -63,7 +63,7 @@ def l1(problem: FitProblem, tol: float = 1e-6, max_iter: int = 200) -> FitSoluti
 
 
 def _curvature(problem: FitProblem, f: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """BᵀhB, by differences of slopes where samples are coupled or only slopes are known."""
+    """BᵀhB, by differences of slopes if samples are coupled or only slopes are available."""
     if "hessian" in problem.loss.provides and not problem.loss.coupled:
         h = np.asarray(problem.loss.hessian(problem.y, f, problem.weight))
         return B.T @ (np.maximum(h, FLAT * max(float(h.max()), 1e-300))[:, None] * B)
@@ -73,7 +73,7 @@ def _curvature(problem: FitProblem, f: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 def violation(g: np.ndarray, x: np.ndarray, penalty: np.ndarray) -> float:
-    """How far the gradient g is from the optimality conditions at x."""
+    """The violation of the optimality conditions at x with gradient g."""
     away = np.where(x == 0, np.maximum(np.abs(g) - penalty, 0.0), np.abs(g + penalty * np.sign(x)))
     return float(away.max(initial=0.0))
 
@@ -91,8 +91,8 @@ def _lasso(S: np.ndarray, g: np.ndarray, penalty: np.ndarray, x: np.ndarray, sma
 
 
 def along_signs(S: np.ndarray, g: np.ndarray, penalty: np.ndarray, v: np.ndarray, solve: Solve) -> None:
-    """Move v to the minimum of ½δᵀSδ + gᵀδ + Σ penalty·|v + δ| with its signs, or to where the first of them would
-    change, and so on without it. `solve` solves linear systems.
+    """Move v to the minimum of ½δᵀSδ + gᵀδ + Σ penalty·|v + δ| with fixed signs. If an entry would change sign, stop
+    there, drop it, and repeat. `solve` solves linear systems.
     """
     used = np.flatnonzero(((v != 0) | (penalty == 0)) & (np.diagonal(S) > 0))
     while len(used):

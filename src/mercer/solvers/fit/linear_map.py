@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse import hstack, issparse
 
 
 class LinearMap:
@@ -15,6 +17,14 @@ class LinearMap:
         self.n, self.d = X.shape
         self.penalty = np.ones(self.d + intercept)
         self.penalty[self.d :] = tau
+
+    @cached_property
+    def columns(self) -> Any:
+        """The matrix of f in the unknowns, by columns."""
+        ones = [np.ones((self.n, 1))] * self.intercept
+        if issparse(self.X):
+            return hstack([self.X, *ones], format="csc")
+        return np.concatenate([self.X, *ones], axis=1) if ones else self.X
 
     def penalised(self, V: np.ndarray) -> np.ndarray:
         """The gradient of the penalty."""
@@ -30,7 +40,7 @@ class LinearMap:
         return np.concatenate([M, beta.sum(axis=0)[None]]) if self.intercept else M
 
     def remainder(self, G: np.ndarray, V: np.ndarray, scale: float) -> float:
-        """What the gradient G adds to the gap."""
+        """The contribution of the gradient G to the gap."""
         if self.intercept and self.penalty[-1] == 0:
             reach = 2 * np.abs(V[-1]) + scale  # from b to the far end of [−|b| − scale, |b| + scale]
             return 0.5 * float(np.sum(G[:-1] ** 2)) + float(np.sum(np.abs(G[-1]) * reach))

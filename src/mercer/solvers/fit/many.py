@@ -57,7 +57,7 @@ class PairPath:
     steps: np.ndarray
 
     def decisions(self, K: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Values at the samples of some rows of K, of shape (m, rows, pairs); positive for the first class of a pair."""
+        """Values at the samples of some rows of K, of shape (m, rows, pairs); positive for a pair's first class."""
         strengths, others, _ = self.coefficients.shape
         place = {pair: k for k, pair in enumerate(combinations(range(others + 1), 2))}
         values = np.repeat(self.offsets.T[:, :, None], len(rows), axis=2)
@@ -133,9 +133,7 @@ def vote(values: np.ndarray, classes: int, break_ties: bool = False) -> np.ndarr
         flat = values.reshape(-1, values.shape[-1])
         return _ovr_decision_function(flat < 0, -flat, classes).argmax(axis=1).reshape(values.shape[:-1])
     exchange, seconds = _ballot(classes)
-    votes: Any = (values > 0).astype(
-        np.float32
-    ) @ exchange  # in addition to one vote from each pair for its second class
+    votes: Any = (values > 0).astype(np.float32) @ exchange  # plus one vote from each pair for its second class
     return (votes + seconds).argmax(axis=-1)
 
 

@@ -201,7 +201,7 @@ class _Run(Rounds):
             project(self.beta, self.lower, self.upper)
             self.f = self.exact(np.arange(self.n))
         if not block.whole:
-            block.stamp[:] = -1  # rows that an earlier run left are older than any of this one
+            block.stamp[:] = -1  # rows left by an earlier run are older than any of this one
         self.size = min(SIZE, self.n, block.capacity)
 
     # ---- how far from the optimum
@@ -301,7 +301,7 @@ class _Run(Rounds):
         Q = rows[slots[:, None], working]
         Q += self.problem.offset
         f, beta, lower, upper = (a[:, working] for a in (self.f, self.beta, self.lower, self.upper))
-        # shorter rounds gather less rounding
+        # shorter rounds accumulate less rounding
         most = min(200 * len(working) // 10**self.idle, self.most - self.inner)
         rounding = 4.0 * np.finfo(Q.dtype).eps * np.abs(f).max()
         if not np.isfinite(Q).all():
@@ -319,12 +319,10 @@ class _Run(Rounds):
             self.idle = IDLE
             return
         change = beta - self.beta[:, working]
-        # each sample's change has sum 0 but for rounding, which f would magnify: its mean where it matters is taken off
+        # each sample's change sums to 0 up to rounding, which f would magnify: its mean is subtracted where it matters
         share = np.abs(change)
         f -= np.sum(share * f, axis=0) / np.maximum(share.sum(axis=0), np.finfo(float).tiny)
-        if (
-            np.vdot(change, f - 0.5 * (change @ Q)) <= 0
-        ):  # the objective would not decrease: the steps are only rounding
+        if np.vdot(change, f - 0.5 * (change @ Q)) <= 0:  # no decrease of the objective: only rounding
             self.idle += 1
             return
         self.beta[:, working] = beta

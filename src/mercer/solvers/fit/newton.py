@@ -1,7 +1,7 @@
-r"""Newton's method for smooth losses of one value per sample, each step a weighted ridge regression.
+r"""Newton's method for smooth losses with one value per sample, each step a weighted ridge regression.
 
-With curvatures h the step solves :math:`(K + \alpha (wh)^{-1}) a + H c = f - \ell'/h`, :math:`H^\top a = 0`: the one
-linear primitive, so that dense, low-rank and lazy matrices are served alike (iteratively reweighted least squares).
+With curvatures h, the step solves :math:`(K + \alpha (wh)^{-1}) a + H c = f - \ell'/h`, :math:`H^\top a = 0`, by the
+general linear solver, so that it works with dense, low-rank and lazy matrices (iteratively reweighted least squares).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..linear import LinearSolver, System, solve
 from ._base import FLAT, FitProblem, FitSolution, finish
 from .ordered import ordered
 
-PATIENCE = 30  # steps, after which an interior point shows where to go on: no curvature tells where straight parts end
+PATIENCE = 30  # steps before an interior-point solution takes over: curvature does not show where linear parts end
 
 
 def newton(
@@ -34,7 +34,7 @@ def newton(
     a, c, smooth, f, value = _state(problem, a, c)
     history: list[dict[str, float]] = []
     status, floor, context = Status.MAX_ITER, FLAT, current()
-    least = max(1e-16 * abs(value), 1e-300)  # an objective that is zero but for rounding
+    least = max(1e-16 * abs(value), 1e-300)  # for an objective that is zero up to rounding
     unit = problem.spread
     for k in range(max_iter):
         if k == PATIENCE and "box" in loss.provides and gram.provides & {"dense", "factor"}:
@@ -55,7 +55,7 @@ def newton(
         history.append({"objective": value, "decrement": -slope})
         if -slope <= tol * max(abs(value), least):
             status = Status.CONVERGED
-            if problem.total(f + df) + 0.5 * alpha * float(to_a @ to_smooth) <= value:  # it costs nothing any more
+            if problem.total(f + df) + 0.5 * alpha * float(to_a @ to_smooth) <= value:  # no increase of the objective
                 a, c = to_a, to_c
             break
         t, found = 1.0, value
@@ -65,7 +65,7 @@ def newton(
             if found <= value + 1e-4 * t * slope:
                 break
             t /= 2
-        else:  # too far for the curvature here: where a loss is straight, it has none, and steps must be kept short
+        else:  # too long a step: where a loss is linear it has no curvature, and steps must be kept short
             floor *= 100
             if floor < 1e6:
                 continue

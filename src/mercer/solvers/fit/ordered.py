@@ -1,11 +1,11 @@
-r"""Several fit problems on the same points, solved together under f₁ ≤ f₂ ≤ … ≤ f_q: quantiles that do not cross.
+r"""Several fit problems on the same points, solved jointly under f₁ ≤ f₂ ≤ … ≤ f_q: non-crossing quantiles.
 
 .. math:: \min\; \sum_j \Big( \sum_i w_i \ell_j(y_i, f_{ij}) + \tfrac{\alpha}{2} \|f_j\|^2 \Big),
           \qquad f_{j+1}(x_i) \ge f_j(x_i) \text{ at all points}
 
-The losses have a `box`: with variables β in bounds, copies of the samples, and the multipliers λ ≥ 0 of the order,
-:math:`\alpha a_j = \sum \beta_j + \lambda_{j-1} - \lambda_j`. A primal-dual interior-point method, whose Newton step is
-in the coordinates of f = Zu + Hc, ‖f‖ = ‖u‖: a system of q blocks, coupled to their neighbours by λ.
+The losses have a `box`: with box-constrained variables β for copies of the samples, and multipliers λ ≥ 0 of the order,
+:math:`\alpha a_j = \sum \beta_j + \lambda_{j-1} - \lambda_j`. The solver is a primal-dual interior-point method with
+Newton steps in the coordinates of f = Zu + Hc, ‖f‖ = ‖u‖: a system of q blocks, coupled to their neighbours by λ.
 
 Takeuchi, Le, Sears, Smola, *Nonparametric quantile estimation* (2006); Mehrotra, *On the implementation of a
 primal-dual interior point method* (1992), for the choice of the barrier.
@@ -32,10 +32,10 @@ def ordered(
     tol: float = 1e-8,
     max_iter: int = 200,
 ) -> list[FitSolution]:
-    """The solutions for `losses`, in their order, which must be that of their minimisers.
+    """The solutions for `losses`, which must be in the order of their minimisers.
 
     Stops when the duality gap is tol times the objective and no pair crosses by more than tol times the range of y; the
-    `gap` of each solution is that of all together. Points of weight 0 count for the order alone.
+    `gap` of each solution is the joint gap. Points of weight 0 affect only the order.
     """
     state, w = _State(problem, losses), problem.weight
     status, context = Status.MAX_ITER, current()
@@ -57,7 +57,7 @@ def ordered(
     gap, solutions = -state.dual(a), []
     for j, loss in enumerate(losses):
         u, b = state.x[: state.rank, j], state.x[state.rank :, j]
-        # equal but for rounding: the first lie within the bounds, but a tiny alpha costs them digits
+        # equal up to rounding: the first satisfy the bounds, but lose accuracy for a tiny alpha
         forms = a[j], state.at.coefficients(u)
         own = replace(problem, loss=loss)
         first, other = (finish(own, a, state.at.free(a, b), status, k + 1, "ordered") for a in forms)
@@ -74,11 +74,11 @@ class _State:
         used = np.flatnonzero(problem.weight > 0)
         self.problem, self.A, self.rank, self.q = problem, np.hstack([at.Z, at.H]), len(at.values), len(losses)
         self.p, lower, upper, self.ridge, self.rows, self.levels = _variables(problem, losses, used)
-        self.order = np.arange(len(self.p)) >= len(self.p) - problem.gram.n * (self.q - 1)  # which are λ
+        self.order = np.arange(len(self.p)) >= len(self.p) - problem.gram.n * (self.q - 1)  # marks λ
         self.lower, self.upper, self.low, self.high = lower, upper, lower > -FAR, upper < FAR
         self.scale, self.count = problem.spread, len(used)
         both = self.low & self.high
-        # of the variables: the width of their bounds, in weights times derivatives of the loss
+        # scale of the variables: the width of their bounds, in units of weights times derivatives of the loss
         self.unit = float(np.mean((upper - lower)[both])) if both.any() else float(np.mean(problem.weight[used]))
         inside = np.where(self.low, lower + self.unit, upper - self.unit)
         self.v = np.where(both, 0.5 * (lower + upper), inside)
@@ -87,14 +87,14 @@ class _State:
         self.damping = np.where(np.arange(self.A.shape[1]) < self.rank, problem.alpha, 0.0)
 
     def values(self) -> np.ndarray:
-        """F: f at the points, a column for each level."""
+        """F: f at the points, one column per level."""
         return self.A @ self.x
 
     def penalty(self) -> float:
         return 0.5 * self.problem.alpha * float(np.sum(self.x[: self.rank] ** 2))
 
     def spread(self, v: np.ndarray) -> np.ndarray:
-        """Mv: what the variables add at each point and level."""
+        """Mv: the sum of the variables at each point and level."""
         out = np.zeros((self.problem.gram.n, self.q))
         np.add.at(out, (self.rows, self.levels), v)
         np.add.at(out, (self.rows[self.order], self.levels[self.order] - 1), -v[self.order])
@@ -107,11 +107,11 @@ class _State:
         return values
 
     def balance(self) -> np.ndarray:
-        """The residual of the stationarity in x."""
+        """The residual of stationarity in x."""
         return self.A.T @ self.spread(self.v) - self.damping[:, None] * self.x
 
     def is_balanced(self, tol: float, small: float, gap: float) -> bool:
-        """Whether it is nothing to the pull of all samples on one side, and to the objective, as rounding permits."""
+        """Whether this residual is negligible relative to the total pull on one side and to the objective."""
         balance = self.balance()
         relative = float(np.abs(balance).max()) / (self.unit * float(np.abs(self.A).sum(axis=0).max()))
         return relative <= tol and (abs(float(np.sum(self.x * balance))) <= small or gap <= 1e-4 * small)
@@ -122,11 +122,11 @@ class _State:
         )
 
     def step(self, F: np.ndarray) -> bool:
-        """A predictor to the solution itself, which tells how far to centre, and a corrector; whether there is one."""
+        """Predictor, which determines the centring, and corrector; return whether there was a step."""
         try:
             with np.errstate(all="ignore"):
                 moved = self.ahead(F)
-        except (np.linalg.LinAlgError, ValueError):  # the system has lost its definiteness, or its numbers
+        except (np.linalg.LinAlgError, ValueError):  # the system is no longer definite, or not finite
             return False
         if not all(np.isfinite(part).all() for part in moved):
             return False
@@ -141,7 +141,7 @@ class _State:
         solve = self.system(theta)
 
         def towards(low: Any, high: Any) -> tuple[np.ndarray, ...]:
-            """The Newton step to these products of distances from bounds and their multipliers."""
+            """The Newton step that aims at these products of distances from bounds and multipliers."""
             rho = (rest - self.zl + self.zh + low / sl - high / sh) / theta
             pull = balance + self.A.T @ self.spread(rho)
             dx = solve(pull)
@@ -163,18 +163,18 @@ class _State:
         return self.x + t * dx, self.v + t * dv, self.zl + t * dl, self.zh + t * dh
 
     def system(self, theta: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """The solution of (AᵀMΘ⁻¹MᵀA + α on u) x = b: a block for each level, and −AᵀΘ⁻¹A of λ between neighbours."""
-        # factorised block by block, since none but neighbours meet
+        """A solver of (AᵀMΘ⁻¹MᵀA + α on u) x = b: a block for each level, and −AᵀΘ⁻¹A of λ between neighbours."""
+        # factorised block by block, since only neighbours are coupled
         n = len(self.A)
         weights = np.zeros((n, self.q))
         np.add.at(weights, (self.rows, self.levels), 1 / theta)
         np.add.at(weights, (self.rows[self.order], self.levels[self.order] - 1), 1 / theta[self.order])
         between = (1 / theta[self.order]).reshape(self.q - 1, n)
         factors: list[Any] = []
-        links: list[np.ndarray] = []  # Lⱼ⁻¹ times the block right of the diagonal
+        links: list[np.ndarray] = []  # Lⱼ⁻¹ times the block to the right of the diagonal
         for j in range(self.q):
             S = self.A.T @ (weights[:, j, None] * self.A) + np.diag(self.damping)
-            # levels that touch everywhere are one in this precision; a free function of zeros has no curvature
+            # levels that touch everywhere coincide in this precision; a zero free function has no curvature
             rounding = 1e-13 * np.where(np.diagonal(S) > 0, np.diagonal(S), 1.0)
             if j:
                 links.append(solve_triangular(factors[-1], -self.A.T @ (between[j - 1][:, None] * self.A), lower=True))
@@ -196,13 +196,13 @@ class _State:
         return solve
 
     def dual(self, coefficients: np.ndarray) -> float:
-        """pᵀv − ½vᵀRv − (α/2)Σ‖f_j‖², which no feasible value of the problem is below."""
+        """pᵀv − ½vᵀRv − (α/2)Σ‖f_j‖², a lower bound of the objective at feasible points."""
         norms = sum(float(a @ np.asarray(self.problem.gram @ a)) for a in coefficients)
         return float(self.p @ self.v) - 0.5 * float(self.ridge @ self.v**2) - 0.5 * self.problem.alpha * norms
 
 
 def _variables(problem: FitProblem, losses: Sequence[Loss], used: np.ndarray) -> tuple[np.ndarray, ...]:
-    """p, the bounds, the ridge, the point and the level of all β, and then of all λ."""
+    """p, the bounds, the ridge, the point and the level of all β, followed by those of all λ."""
     parts: list[tuple[np.ndarray, ...]] = []
     n = problem.gram.n
     for j, loss in enumerate(losses):
@@ -210,6 +210,6 @@ def _variables(problem: FitProblem, losses: Sequence[Loss], used: np.ndarray) ->
             level = np.full(len(used), j)
             parts.append((linear, low, high, np.zeros(len(used)) if ridge is None else ridge, used, level))
     zero = np.zeros(n)
-    for j in range(1, len(losses)):  # λ of the pair (j − 1, j) adds to the upper one and takes from the lower
+    for j in range(1, len(losses)):  # λ of the pair (j − 1, j) is added to the upper and subtracted from the lower
         parts.append((zero, zero, np.full(n, FAR), zero, np.arange(n), np.full(n, j)))
     return tuple(np.concatenate([part[k] for part in parts]) for k in range(6))

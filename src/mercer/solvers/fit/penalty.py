@@ -1,8 +1,7 @@
 r"""Any increasing penalty on the norm, along the path of the squared one.
 
-The solution for a penalty Ψ(‖f‖) has the smallest loss among functions of its norm, and these functions are the
-solutions for (μ/2)‖f‖², μ from ∞ (f = 0) to 0. So J(r) = v(r) + Ψ(r), with v(r) the smallest loss within norm r, is
-minimised over μ.
+The solution for a penalty Ψ(‖f‖) has the smallest loss among functions of its norm, and these are the solutions for
+(μ/2)‖f‖², μ from ∞ (f = 0) to 0. So J(r) = v(r) + Ψ(r), with v(r) the smallest loss within norm r, is minimised over μ.
 
 For a convex loss v is convex, with slope −μr at a solution of norm r. Its tangents at two neighbours, and Ψ between
 them, which is non-decreasing and cheap, bound J from below. Where the bound is below the best value found, another

@@ -184,9 +184,7 @@ def _by_rows(design: LinearMap, pieces: Intervals, aim: float, most: int, seed: 
     """Machines after at most `most` passes of dual coordinate descent, as long as it is quick."""
     X, n, d, machines, context = design.X, design.n, design.d, len(pieces.target), current()
     inverse = 1 / float(design.penalty[-1]) if design.intercept else 0.0
-    unsigned = (
-        a.view(f"u{a.itemsize}") for a in (X.indptr, X.indices)
-    )  # signed indices could count from the end, which takes time
+    unsigned = (a.view(f"u{a.itemsize}") for a in (X.indptr, X.indices))  # unsigned indices save a check
     rows = (*unsigned, X.data)
     parts = pieces.target, pieces.cost, pieces.lower, pieces.upper
     beta, w, numbers = np.zeros((machines, n)), np.zeros((machines, d + 1)), np.zeros((machines, 2))
@@ -203,7 +201,7 @@ def _by_rows(design: LinearMap, pieces: Intervals, aim: float, most: int, seed: 
 def _solutions(
     design: LinearMap, aim: float, V: np.ndarray, beta: np.ndarray, numbers: np.ndarray, steps: np.ndarray
 ) -> list[PrimalSolution]:
-    """The solutions of compiled code, except those that are not finite."""
+    """The solutions of compiled code; none if a value is not finite."""
     if not (np.isfinite(numbers).all() and np.isfinite(V).all()):
         return []
     return [

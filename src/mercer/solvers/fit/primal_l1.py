@@ -1,11 +1,11 @@
-"""Linear machines with a penalty on the absolute values of the weights: proximal Newton steps on a working set.
+"""Linear machines with an ℓ₁ penalty on the weights: proximal Newton steps on a working set.
 
     minimise P = ‖w‖₁ + λ|b| + Σᵢ cᵢ max(0, 1 − yᵢfᵢ)²,     f = Xw + b.
 
-Each step minimises the quadratic model of the losses plus the penalty itself, over the weights that are not zero or
-should not be (Yuan, Ho, Lin, *An improved GLMNET for L1-regularized logistic regression*, 2012, algorithm 3; Lee, Sun,
-Saunders, *Proximal Newton-type methods for minimizing composite functions*, 2014). The losses are piecewise quadratic:
-the last steps are exact.
+Each step minimises the quadratic model of the losses plus the penalty itself, over the weights that are nonzero or
+should be (Yuan, Ho, Lin, *An improved GLMNET for L1-regularized logistic regression*, 2012, algorithm 3; Lee, Sun,
+Saunders, *Proximal Newton-type methods for minimizing composite functions*, 2014). The losses are piecewise quadratic,
+so the last steps are exact.
 
 With β = 2c·max(0, 1 − yf)·y scaled until |Xᵀβ| ≤ 1 and |Σβ| ≤ λ, D = pᵀβ − Σβ²/4c is a lower bound: the gap is P − D.
 """
@@ -21,17 +21,19 @@ from scipy import linalg, sparse
 
 from ...context import Status, current
 from ...types import Array
-from ._coordinate_descent import lasso, lasso_columns
+from ._coordinate_descent import BIG, descend_features, lasso, lasso_columns
 from .dual_sets import Intervals
 from .l1 import along_signs, violation
 from .linear_map import LinearMap
 from .primal import FLOOR, NOTHING, ROUNDING, PrimalSolution
 
-FRESH = 100  # weights that join the working set in a step, at least
-SWEEPS = 100  # of coordinate descent between two steps along signs
-ROUNDS = 100  # of both for a small model, at most
-WORK = 10**7  # operations of coordinate descent that these rounds may take
-RIDGE = 1e-10  # of the diagonal, for features that depend on each other
+FRESH = 100  # minimum number of weights allowed to join the working set in a step
+SWEEPS = 100  # of coordinate descent between two steps with fixed signs
+ROUNDS = 100  # maximum number of both for a small model
+WORK = 10**7  # maximum number of operations of coordinate descent in these rounds
+RIDGE = 1e-10  # relative to the diagonal, for linearly dependent features
+WIDE = 1000  # number of features of sparse X above which coordinate descent comes first
+PASSES, CHUNK = 1000, 20  # maximum number of its passes, and those between two looks at the clock
 ACCURACY = 0.001  # of a step, relative to the violation before it
 
 
@@ -43,10 +45,11 @@ def minimise_l1(
     *,
     report: Callable[[str], None] | None = None,
 ) -> PrimalSolution:
-    """Minimise until the duality gap is at most tol²·P; the design's penalties are those of |w| and |b|."""
+    """Minimise until the duality gap is at most tol²·P; the penalties of |w| and |b| are those of the design."""
     penalty, aim = design.penalty, max(tol * tol, FLOOR)
-    columns = design.X.tocsc() if sparse.issparse(design.X) else design.X
-    V, F = np.zeros(len(penalty)), np.zeros(design.n)
+    columns = design.columns
+    V = _by_features(design, pieces, 10 * tol, max_iter)
+    F = design.values(V)
     steps, idle, least, status, context = 0, 0, np.inf, Status.PRECISION, current()
     while True:
         beta, active = pieces.respond(F, 0.0, np.zeros(1))
@@ -81,10 +84,24 @@ def minimise_l1(
     return PrimalSolution(V[: design.d], b, beta, objective, gap, status=status, n_iter=steps, method="l1")
 
 
+def _by_features(design: LinearMap, pieces: Intervals, tol: float, most: int) -> np.ndarray:
+    """The weights after coordinate descent, where X is sparse and wide; otherwise zeros."""
+    v, context = np.zeros(len(design.penalty)), current()
+    columns = design.columns
+    if not sparse.issparse(columns) or design.d <= WIDE or not most:
+        return v
+    parts = columns.indptr, columns.indices, columns.data
+    state = v, np.ones(design.n), np.arange(len(v)), np.array([len(v), BIG, 0.0])
+    for _ in range(0, PASSES, CHUNK):
+        if context() or descend_features(parts, pieces.target, pieces.cost, design.penalty, state, tol, CHUNK):
+            break
+    return v
+
+
 def _bound(
     design: LinearMap, pieces: Intervals, beta: Array, g: Array, V: Array, objective: float
 ) -> tuple[np.ndarray, float]:
-    """The scaled β and the gap that it leaves, or those of the β with Σβ = 0, better where |b| costs little."""
+    """The scaled β and its gap, or those of β balanced to Σβ = 0, which is better if the penalty on |b| is small."""
     bounded, found = design.penalty > 0, []
     for b in (beta, pieces.balance(beta)) if design.intercept else (beta,):
         M = np.abs(g if b is beta else design.moment(b))
@@ -98,7 +115,7 @@ def _bound(
 
 
 def _working(V: np.ndarray, g: np.ndarray, penalty: np.ndarray) -> np.ndarray:
-    """Weights that are not zero, and the worst of those that should not be."""
+    """Nonzero weights, and the worst of those that should be nonzero."""
     excess = np.where((V != 0) | (penalty == 0), np.inf, np.abs(g) - penalty)
     most = int(np.count_nonzero(np.isinf(excess))) + max(FRESH, int(np.count_nonzero(V)))
     candidates = np.flatnonzero(excess > 0)
@@ -110,15 +127,14 @@ def _working(V: np.ndarray, g: np.ndarray, penalty: np.ndarray) -> np.ndarray:
 def _rows(design: LinearMap, columns: Any, pieces: Intervals, S: np.ndarray, active: np.ndarray) -> Any:
     """Y with YᵀY = 2Σ c x xᵀ, the Hessian on the working set: the active samples times √(2c)."""
     root = np.sqrt(2 * pieces.cost[active])[:, None]
-    last = int(S[-1] == design.d)
-    X, ones = columns[:, S[: len(S) - last]], [root] * last
+    X = columns[:, S]
     if sparse.issparse(X):
-        return sparse.hstack([X.tocsr()[np.flatnonzero(active)].multiply(root), *ones], format="csc")
-    return np.concatenate([X[active] * root, *ones], axis=1)
+        return X.tocsr()[np.flatnonzero(active)].multiply(root).tocsc()
+    return X[active] * root
 
 
 def _model_minimiser(Y: Any, g: np.ndarray, penalty: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """The v that minimises ½‖Y(v − start)‖² + gᵀ(v − start) + Σ penalty·|v|; exactly, if its signs are soon found."""
+    """The v that minimises ½‖Y(v − start)‖² + gᵀ(v − start) + Σ penalty·|v|; exact if its signs are found quickly."""
     left = np.where(start != 0, np.abs(g + penalty * np.sign(start)), np.maximum(np.abs(g) - penalty, 0.0))
     v, tol = start.copy(), ACCURACY * float(left.max())
     if sparse.issparse(Y) and Y.nnz < len(v) ** 2:
@@ -140,7 +156,7 @@ def _model_minimiser(Y: Any, g: np.ndarray, penalty: np.ndarray, start: np.ndarr
 def _backtrack(
     design: LinearMap, pieces: Intervals, V: Array, F: Array, step: Array, objective: float, linear: float
 ) -> float:
-    """The first of 1, ½, ¼, … that lowers the objective by a share of what the model promises; 0 if none does."""
+    """The first of 1, ½, ¼, … that lowers the objective by a fraction of the predicted decrease; 0 if none does."""
     D, t = design.values(step), 1.0
     before = float(design.penalty @ np.abs(V))
     while t > 1e-12:

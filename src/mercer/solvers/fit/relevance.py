@@ -1,6 +1,6 @@
-r"""Sparse Bayesian learning: the precisions of the columns of a kernel matrix that maximise the evidence.
+r"""Sparse Bayesian learning: precisions of the columns of a kernel matrix that maximise the evidence.
 
-The evidence is maximised in one precision at a time, in closed form, and columns enter and leave as they gain.
+The evidence is maximised over one precision at a time, in closed form; columns enter or leave if this raises it.
 
 Tipping, *Sparse Bayesian learning and the relevance vector machine*, Journal of Machine Learning Research 1 (2001).
 Tipping, Faul, *Fast marginal likelihood maximisation for sparse Bayesian models*, AISTATS (2003).
@@ -18,17 +18,17 @@ from ...context import Status, current
 from ...gram import Gram
 from ...losses import Logistic
 
-ALIGNED = 1e-10  # of φᵀBφ: where less of it is outside the model, a column is a combination of the model's
-SAME = 1e-3  # of a gain: what a column must gain beyond one of the model, lest copies of a column come in
-NOISELESS = 1e-10  # of the variance of y: the least noise variance that is ever estimated
-REFRESH = 100  # steps through which rounding may add up
-SAFE = 1e-4  # a pivot, as a share of its column, below which Σ⁻¹ is factorised without being formed
-SINGULAR = 1e-6  # a pivot below which no digits would be left
-NEWTON = 100  # steps at most towards the mode of a classifier's posterior
+ALIGNED = 1e-10  # relative to φᵀBφ: a column with less of it outside the model is a combination of the model's columns
+SAME = 1e-3  # relative gain of a new column over one of the model that is required, to keep out copies of a column
+NOISELESS = 1e-10  # relative to the variance of y: the smallest noise variance estimated
+REFRESH = 100  # steps over which rounding may accumulate
+SAFE = 1e-4  # pivot relative to its column below which Σ⁻¹ is factorised without being formed
+SINGULAR = 1e-6  # pivot below which no accuracy would be left
+NEWTON = 100  # maximum number of steps towards the mode of a classifier's posterior
 
 
 class Dictionary:
-    """The columns k(·, xⱼ) on the sample and, last, the constant; none is held."""
+    """The columns k(·, xⱼ) on the sample and, last, the constant; none is stored."""
 
     def __init__(self, gram: Gram, intercept: bool):
         self.gram, self.intercept, self.n = gram, intercept, gram.n
@@ -37,7 +37,7 @@ class Dictionary:
         """The values of one column on the sample."""
         if j == self.n:
             return np.ones(self.n)
-        return np.asarray(self.gram.block(slice(j, j + 1), slice(None)))[0]  # a row, which lies in one piece
+        return np.asarray(self.gram.block(slice(j, j + 1), slice(None)))[0]  # a row, which is contiguous
 
     def products(self, V: np.ndarray) -> np.ndarray:
         """ΦᵀV for all columns."""
@@ -54,14 +54,14 @@ class Dictionary:
 
 
 class Evidence:
-    """The evidence as a function of the precisions α of a few columns, all others being infinite.
+    """The evidence as a function of the precisions α of a few columns, with all others infinite.
 
     With Σ⁻¹ = diag(α) + ΦᵀBΦ, B the curvature of the negative log-likelihood at the posterior mode μ and g its negative
-    gradient there, column j enters through S = φᵀBφ − φᵀBΦΣΦᵀBφ and Q = φᵀg alone; without itself, these are s and q,
-    and the evidence is a constant plus ½(q²/(α + s) − log(1 + s/α)) in its own precision.
+    gradient there, column j enters only through S = φᵀBφ − φᵀBΦΣΦᵀBφ and Q = φᵀg. Excluding the column itself, these
+    are s and q, and the evidence is a constant plus ½(q²/(α + s) − log(1 + s/α)) in its precision α.
     """
 
-    exact = True  # whether that holds also where B depends on α
+    exact = True  # whether this is exact; it is not if B depends on α
 
     def __init__(self, dictionary: Dictionary):
         self.dictionary = dictionary
@@ -73,25 +73,25 @@ class Evidence:
         self.value = -np.inf
         self.refused: set[int] = set()  # columns whose gain was rounding
 
-    # ---- what a likelihood writes
+    # ---- defined by the likelihood
 
     def update(self) -> None:
-        """Mode, covariance and evidence for the present precisions."""
+        """Compute mode, covariance and evidence for the current precisions."""
         raise NotImplementedError
 
     def influences(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """φᵀBφ, S and Q of all columns; S and Q need not hold for the active ones."""
+        """φᵀBφ, S and Q of all columns; S and Q need not be valid for active ones."""
         raise NotImplementedError
 
     def improve_likelihood(self, gain: float) -> None:
-        """Improve the likelihood's own parameter, where there is one; `gain` is that of the last step, 0 if none."""
+        """Improve the likelihood's own parameter, if any; `gain` is the gain of the last step, 0 if there was none."""
 
     # ---- the ascent
 
     def maximise(self, tol: float, max_iter: int) -> tuple[list[float], Status]:
-        """Change the precision with the largest gain, step by step; the history, and why it ended.
+        """Change the precision with the largest gain, step by step; return the history, and why it ended.
 
-        Every step looks at all columns: cheaper ones, on the active columns alone, end at lower maxima.
+        Every step considers all columns: cheaper steps on active columns only end at lower maxima.
         """
         self.update()
         history, context = [self.value], current()
@@ -111,7 +111,7 @@ class Evidence:
         return history, Status.MAX_ITER
 
     def best_step(self) -> tuple[int, float, float]:
-        """The column whose best precision raises the evidence most, that precision (∞: out), and the gain."""
+        """The column whose best precision raises the evidence most, that precision (∞: removed), and the gain."""
         own, outside, q = self.influences()
         independent, s = own * ALIGNED < outside, outside.copy()
         variance = (self.root**2).sum(axis=0)
@@ -128,7 +128,7 @@ class Evidence:
         return j, float(new[j]), float(gains[j])
 
     def step(self, j: int, alpha: float) -> bool:
-        """Give column j a precision, or refuse to, where the gain was rounding; whether it was given."""
+        """Set the precision of column j, unless the gain was only rounding; return whether it was set."""
         before, old = self.value if self.exact else -np.inf, self.precision(j)
         self.set_precision(j, alpha)
         self.update()
@@ -149,7 +149,7 @@ class Evidence:
         return own - ((self.root @ shared) ** 2).sum(axis=0)
 
     def set_precision(self, j: int, alpha: float) -> None:
-        """Take column j in or out, or change its precision."""
+        """Add or remove column j, or change its precision."""
         if j not in self.active:
             self.active.append(j)
             self.alpha = np.append(self.alpha, alpha)
@@ -162,12 +162,12 @@ class Evidence:
             self.keep(np.delete(np.arange(len(self.active)), place))
 
     def keep(self, places: np.ndarray) -> None:
-        """Only these of the active columns, in this order."""
+        """Keep only these active columns, in this order."""
         self.active = [self.active[p] for p in places]
         self.alpha, self.mean, self.columns = self.alpha[places], self.mean[places], self.columns[:, places]
 
     def factorise(self, inner: np.ndarray, curvature: np.ndarray) -> float:
-        """Set `root` from Σ⁻¹ = diag(α) + ΦᵀBΦ, whose second part is `inner`; log det Σ⁻¹, ∞ where it is singular."""
+        """Set `root` from Σ⁻¹ = diag(α) + `inner`, with inner = ΦᵀBΦ; return log det Σ⁻¹, ∞ if it is singular."""
         precision = np.diag(self.alpha) + (inner + inner.T) / 2
         scale = np.sqrt(np.diag(precision))
         try:
@@ -183,17 +183,17 @@ class Evidence:
 
 
 def _gain(alpha: np.ndarray, s: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """The part of the evidence that depends on one precision; 0 at infinity."""
+    """The part of the evidence that depends on a single precision; 0 at infinity."""
     with np.errstate(divide="ignore", invalid="ignore"):
         gain = (q**2 / (alpha + s) - np.log1p(s / alpha)) / 2
     return np.where(np.isinf(alpha), 0.0, gain)
 
 
 class GaussianEvidence(Evidence):
-    """y = Φw + noise: log N(y; 0, σ²I + Φ diag(α)⁻¹ Φᵀ), exactly; columns are multiplied once, when they come in.
+    """y = Φw + noise: log N(y; 0, σ²I + Φ diag(α)⁻¹ Φᵀ), exactly; columns are multiplied once, when they are added.
 
-    σ² is given; or it starts as the share `first` of the variance of y, and changes when columns gain no more than
-    `patience`, and from then on no more than its own last change.
+    σ² is given, or starts as the fraction `first` of the variance of y. It first changes when columns gain at most
+    `patience`, and then whenever they gain at most as much as its own last change.
     """
 
     def __init__(
@@ -209,10 +209,10 @@ class GaussianEvidence(Evidence):
         self.targets = dictionary.products(y)
         self.shared = np.empty((len(self.own), 0))
         self.unexplained = self.own / self.noise  # S
-        self.age = 0  # steps since it was computed afresh
+        self.age = 0  # steps since it was recomputed
 
     def step(self, j: int, alpha: float) -> bool:
-        """The same, with S."""
+        """Like the base class, also updating S."""
         unexplained, age, is_new = self.unexplained, self.age, j not in self.active
         if not is_new:
             reach, variance = self.reach(j)
@@ -226,7 +226,7 @@ class GaussianEvidence(Evidence):
         return True
 
     def reach(self, j: int) -> tuple[np.ndarray, float]:
-        """Row j of ΣΦᵀBφ for all columns φ, and Σⱼⱼ: a step of one precision changes S by a multiple of its square."""
+        """Row j of ΣΦᵀBφ for all columns φ, and Σⱼⱼ: changing one precision changes S by a multiple of its square."""
         root = self.root[:, self.active.index(j)]
         return self.shared @ (self.root.T @ root) / self.noise, float(root @ root)
 
@@ -245,7 +245,7 @@ class GaussianEvidence(Evidence):
         n = len(self.y)
         determinant = self.factorise(self.shared[self.active] / self.noise, np.full(n, 1 / self.noise))
         self.mean = self.root.T @ (self.root @ self.targets[self.active]) / self.noise
-        # Σ has the squared condition number of its root, and one correction returns the digits
+        # Σ has the squared condition number of its root; one correction step restores the accuracy
         slope = self.columns.T @ (self.y - self.columns @ self.mean) / self.noise - self.alpha * self.mean
         self.mean += self.root.T @ (self.root @ slope)
         self.residual = float(np.sum((self.y - self.columns @ self.mean) ** 2))
@@ -259,7 +259,7 @@ class GaussianEvidence(Evidence):
         return self.own / self.noise, self.unexplained, q
 
     def improve_likelihood(self, gain: float) -> None:
-        """MacKay's step of σ², or that of expectation and maximisation, which never descends."""
+        """MacKay's update of σ², or the EM update, which never lowers the evidence."""
         if not self.estimated or gain > self.patience:
             return
         before, old = self.value, self.noise
@@ -273,7 +273,7 @@ class GaussianEvidence(Evidence):
         self.age, self.patience = REFRESH, max(self.value - before, 0.0)
 
     def hold(self, noise: float) -> None:
-        """Fix σ², with the columns as they are."""
+        """Fix σ², keeping the current columns."""
         self.noise, self.estimated, self.age = noise, False, REFRESH
         self.refused.clear()
 
@@ -316,11 +316,11 @@ class BernoulliEvidence(Evidence):
 def maximise_gaussian(
     dictionary: Dictionary, y: np.ndarray, noise: float | None, tol: float, max_iter: int
 ) -> tuple[GaussianEvidence, list[float], Status]:
-    """The highest maximum of the evidence that is found, its history, and why it ended.
+    """The highest maximum of the evidence found, its history, and why it ended.
 
-    σ² that is estimated from the beginning explains all that single columns do not, and with wide kernels only several
-    columns together explain anything; σ² that is held low until the columns have settled may leave too many. So both.
-    Where the columns that are then found under the estimate are better, the ascent goes on from them.
+    If σ² is estimated from the beginning, it absorbs all that single columns do not explain, and with wide kernels only
+    several columns together explain anything; if σ² is held low until the columns have settled, too many may remain. So
+    both are tried. If the columns then found under the estimate are better, the ascent continues from them.
     """
     if noise is not None:
         return _maximise_held(dictionary, y, noise, tol, max_iter)
@@ -340,7 +340,7 @@ def maximise_gaussian(
 def _maximise_held(
     dictionary: Dictionary, y: np.ndarray, noise: float, tol: float, max_iter: int
 ) -> tuple[GaussianEvidence, list[float], Status]:
-    """The same at one σ², from no column and from those that settle under little noise."""
+    """The highest maximum for a fixed σ², starting from no columns and from those that settle under low noise."""
     starts = [GaussianEvidence(dictionary, y, noise)]
     settled = GaussianEvidence(dictionary, y, None, 0.01)
     if settled.noise < noise:
@@ -352,7 +352,7 @@ def _maximise_held(
 
 
 def _highest(starts: list[Any], tol: float, max_iter: int) -> Any:
-    """The run that ends at the highest evidence, its history, and why it ended: the first that was cut short counts."""
+    """The run with the highest evidence, its history, and why it ended; a run that was cut short prevails."""
     runs = [(evidence, *evidence.maximise(tol, max_iter)) for evidence in starts]
     evidence, history, status = max(runs, key=lambda run: run[0].value)
     return evidence, history, next((run[2] for run in runs if run[2].external), status)
@@ -361,7 +361,7 @@ def _highest(starts: list[Any], tol: float, max_iter: int) -> Any:
 def maximise_bernoulli(
     dictionary: Dictionary, y: np.ndarray, tol: float, max_iter: int
 ) -> tuple[BernoulliEvidence, list[float], Status]:
-    """The same for labels ±1, from no column, and from those of a regression on the labels under little noise."""
+    """The highest maximum for labels ±1, from no columns and from those of a low-noise regression on the labels."""
     regression = GaussianEvidence(dictionary, y, 0.1)
     regression.maximise(0.01, max_iter)
     starts = [BernoulliEvidence(dictionary, y), BernoulliEvidence(dictionary, y)]

@@ -1,8 +1,8 @@
 """The outer level of the working-set solvers: rounds, until the optimality conditions hold in double precision.
 
-Each round looks at how far the conditions are violated, chooses a working set, most of the last one and the worst
-violators outside it, and solves the inner problem on it. Kernel rows may be in single precision; before a run ends, f
-is compared with its value in double precision, and computed anew where they differ.
+Each round measures the violation of the conditions, chooses a working set (most of the last one and the worst violators
+outside it), and solves the inner problem on it. Kernel rows may be in single precision; before a run ends, f is
+compared with its value in double precision, and recomputed if they differ.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from ..._threads import Workers
 from ...context import Monitor, Status, current
 from ..solution import Certificate, Solution
 
-FRESH = 0.25  # of the working set are new variables each round, at most
-INNER = 0.1  # of the gap: how far the inner problem is solved
+FRESH = 0.25  # maximum fraction of new variables in the working set per round
+INNER = 0.1  # accuracy of the inner problem, relative to the gap
 PATIENCE = 30  # corrections in double precision, or rounds without a lower objective or gap, before giving up
-ROUNDING = 2e-15  # of the objective: a smaller decrease is none
-IDLE = 3  # rounds without a step, before giving up
-STEPS = 10_000_000  # of two variables, LIBSVM's limit
+ROUNDING = 2e-15  # relative to the objective: a smaller decrease counts as none
+IDLE = 3  # rounds without a step before giving up
+STEPS = 10_000_000  # two-variable steps, LIBSVM's limit
 OVERFLOW = "kernel values or their sums overflow; scale the data to mean 0 and variance 1, or lower C"
 
 
 @dataclass(frozen=True, kw_only=True)
 class DualSolution(Solution):
-    """β, f and Kβ at the end, and how good they are.
+    """The final β, f and Kβ, and their accuracy.
 
     `objective` is the value of the dual problem, which is minimised, and `duality_gap` the difference between the
-    primal value and its negative. `gap` is the largest violation of the optimality conditions, which `tol` bounds.
+    primal value and its negative. `gap` is the largest violation of the optimality conditions, bounded by `tol`.
     """
 
     beta: np.ndarray
@@ -49,7 +49,7 @@ class DualSolution(Solution):
 
 
 class Rounds:
-    """One run. Subclasses hold the state, β and f, and say how it is judged and moved."""
+    """One run. Subclasses hold the state, β and f, and define how it is assessed and updated."""
 
     f: np.ndarray
     beta: np.ndarray
@@ -63,7 +63,7 @@ class Rounds:
         self.history: list[dict[str, float]] = []
 
     def solve(self) -> Any:
-        """Go round until the conditions hold, or nothing more is gained, or someone asks to stop."""
+        """Iterate until the conditions hold, there is no more progress, or a stop is requested."""
         working, born = np.empty(0, dtype=np.int64), np.zeros(self.n, dtype=np.int64)
         corrections, stalled, started = 0, 0, time.perf_counter()
         least = narrowest = np.inf
@@ -93,7 +93,7 @@ class Rounds:
                 if corrections > PATIENCE:
                     return self.finish(Status.PRECISION)
                 continue
-            # in the rows' precision there is no gap where in double precision there is one, or steps are of rounding
+            # the precision of the rows hides a gap that exists in double precision, or the steps are only rounding
             if self.idle >= IDLE or stalled > PATIENCE:
                 return self.finish(Status.PRECISION)
             if status := self.monitor({"gap": gap, "round": self.rounds, "beta": self.shown, "values": self.values}):
@@ -105,14 +105,14 @@ class Rounds:
             self.rounds += 1
 
     def correct(self) -> None:
-        """f in double precision."""
+        """Recompute f in double precision."""
         self.f = self.exact(np.arange(self.n))
 
-    # ---- what subclasses say
+    # ---- defined by subclasses
 
     @property
     def shown(self) -> np.ndarray:
-        """β, as callbacks and checkpoints see it."""
+        """β in the form passed to callbacks and checkpoints."""
         return self.beta
 
     @property
@@ -121,7 +121,7 @@ class Rounds:
         raise NotImplementedError
 
     def state(self) -> Any:
-        """What the judgement of a round rests on."""
+        """The quantities from which a round is assessed."""
         raise NotImplementedError
 
     def gap(self, state: Any) -> float:
@@ -129,7 +129,7 @@ class Rounds:
         raise NotImplementedError
 
     def violators(self, state: Any) -> int:
-        """How many variables violate a condition by more than `tol`."""
+        """The number of variables that violate a condition by more than `tol`."""
         raise NotImplementedError
 
     def objective(self) -> float:
@@ -137,7 +137,7 @@ class Rounds:
         raise NotImplementedError
 
     def settled(self, state: Any, gap: float) -> bool:
-        """Whether the gap is below `tol` in double precision too."""
+        """Whether the gap is below `tol` also in double precision."""
         raise NotImplementedError
 
     def exact(self, columns: np.ndarray) -> np.ndarray:
@@ -149,11 +149,11 @@ class Rounds:
         raise NotImplementedError
 
     def step(self, working: np.ndarray, gap: float) -> None:
-        """Solve the inner problem on the working set and move f along."""
+        """Solve the inner problem on the working set and update f."""
         raise NotImplementedError
 
     def ended(self, status: Status) -> dict[str, Any]:
-        """The parts of the solution that all runs have."""
+        """The parts of the solution common to all runs."""
         how = {"status": status, "n_iter": self.rounds, "inner_iter": self.inner, "history": self.history}
         return how | {"objective": self.objective(), "gap": self.gap(self.state())}
 

@@ -66,8 +66,7 @@ class WorkingSet(FitSolver):
     Parameters
     ----------
     patient : bool
-        Whether to continue if a tiny alpha makes steps small; otherwise, for few samples, an interior-point method
-        takes over.
+        Whether to continue if a tiny alpha makes steps small; otherwise interior points take over for few samples.
     """
 
     name: ClassVar[str] = "working_set"
@@ -102,9 +101,7 @@ class Newton(FitSolver):
         return problem.loss.smooth and problem.has_single_values and "majorizer" in problem.loss.provides
 
     def _solve(self, problem: FitProblem, start: FitSolution | None) -> FitSolution:
-        steps = self.max_iter or (
-            200 if problem.loss.convex else 1000
-        )  # iterative reweighting if the loss is not convex
+        steps = self.max_iter or (200 if problem.loss.convex else 1000)  # reweighting if not convex
         return newton(problem, "auto", self.tol, steps, None if start is None else (start.coefficients, start.free))
 
 
@@ -121,7 +118,7 @@ class NewtonCG(FitSolver):
 
 
 class LBFGS(FitSolver):
-    """L-BFGS, for losses with a gradient and no Hessian."""
+    """L-BFGS, for losses with a gradient but no Hessian."""
 
     name: ClassVar[str] = "lbfgs"
 

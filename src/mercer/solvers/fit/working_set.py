@@ -3,13 +3,13 @@
     minimise ½βᵀ(K + R)β − pᵀβ   with   lower ≤ β ≤ upper   and   Σβ fixed over each group of variables,
 
 where R is diagonal, most often 0. With f = p − (K + R)β it is solved when, in each group, max{f : β < upper} −
-min{f : β > lower} ≤ tol (LIBSVM's criterion); without a group, when |f| ≤ tol wherever β could move that way. The outer
-level takes the worst violators into a working set, in array operations; the inner level solves the small dense problem
-exactly (`_working_matrix`, `_smo`). Kernel rows are single precision by default, β and f double; before it stops, f is
-compared with its value in double precision at the points that decide, and computed anew where they differ.
+min{f : β > lower} ≤ tol (LIBSVM's criterion); without groups, when |f| ≤ tol wherever β could move that way. The outer
+level selects the worst violators for a working set, in array operations; the inner level solves the small dense problem
+exactly (`_working_matrix`, `_smo`). Kernel rows are single precision by default, β and f double; before stopping, f is
+compared with its value in double precision at the decisive points, and recomputed if they differ.
 
 Joachims, *Making large-scale SVM learning practical* (1999); Fan, Chen, Lin (2005) for the pairs; Wen, Shi, Li, He,
-Chen, *ThunderSVM* (2018) for large working sets of which a part is kept.
+Chen, *ThunderSVM* (2018) for large working sets that are partly kept.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from ._smo import gradient
 from ._working_matrix import Parts, Slots, WorkingMatrix
 from .rounds import FRESH, IDLE, INNER, OVERFLOW, DualSolution, Rounds
 
-SMALL = 768  # up to so many variables, a problem is its own working set
-LARGEST = 2048  # beyond it the block leaves the last-level cache
-EXACT = 1e-13  # what double precision keeps of a sum, after some rounds
-AFFORDABLE = 1 << 28  # kernel values in double precision, for the check of a state from a file
-REPORTED = 1 << 26  # the same, for an honest report of a run that ended early
-OLD = -(1 << 40)  # rows that earlier runs left are older than any of this one, whose rounds count from 0
+SMALL = 768  # number of variables up to which the whole problem is the working set
+LARGEST = 2048  # larger working sets do not fit in the last-level cache
+EXACT = 1e-13  # relative accuracy of a sum in double precision, after some rounds
+AFFORDABLE = 1 << 28  # kernel values in double precision for the check of a state from a file
+REPORTED = 1 << 26  # kernel values in double precision for the exact report of a run that ended early
+OLD = -(1 << 40)  # rows left by earlier runs are older than any of this one, whose rounds count from 0
 SINGLE = 1e-5  # tolerances below this need kernel rows in double precision
 
 
 @dataclass
 class BoxProblem:
-    """p, the box (of finite bounds) and the group of each variable (None: no equality), segment after segment.
+    """p, the box (with finite bounds) and the group of each variable (None: no equality), segment after segment.
 
-    `ridge` is the diagonal of R. A run begins at `start`, which must be feasible, or at 0; `near` is a pair β, Kβ from
-    an earlier run on the same rows, from which the run's first Kβ follows by the rows of the variables that differ.
+    `ridge` is the diagonal of R. A run starts at `start`, which must be feasible, or at 0; `near` is a pair β, Kβ from
+    an earlier run on the same rows, from which the initial Kβ is updated using only rows of variables that differ.
     """
 
     linear: np.ndarray
@@ -55,13 +55,13 @@ class BoxProblem:
     near: tuple[np.ndarray, np.ndarray] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("linear", "lower", "upper", "start", "ridge"):  # parameters may be fractions or of other precision
+        for name in ("linear", "lower", "upper", "start", "ridge"):  # may be fractions or have another precision
             if (values := getattr(self, name)) is not None:
                 setattr(self, name, np.asarray(values, dtype=np.float64))
 
     @property
     def groups(self) -> int:
-        """How many equalities there are."""
+        """The number of equalities."""
         return 0 if self.group is None else int(self.group.max(initial=0)) + 1
 
     @property
@@ -76,17 +76,17 @@ class BoxProblem:
         return np.bincount(self.group, beta if self.start is None else beta - self.start)
 
     def minimise(self, segments: Sequence[Segment], blocks: Sequence[Sequence[Block]], *settings: Any) -> BoxSolution:
-        """The solution by rows of these blocks; `settings` as of the function `minimise`."""
+        """The solution by rows of these blocks; `settings` as in the function `minimise`."""
         return minimise(segments, blocks, self, *settings)
 
     def started(self, beta: np.ndarray, values: np.ndarray) -> BoxProblem:
-        """The problem with the start β, whose Kβ is known."""
+        """The problem with start β and known Kβ."""
         return replace(self, start=beta, near=(beta, values))
 
     def resumed(
         self, beta: np.ndarray, values: np.ndarray, segments: Sequence[Segment], tol: float, workers: Workers
     ) -> BoxProblem:
-        """The same from a file: Kβ is used if it is right up to `tol`, at as many samples as can be checked."""
+        """The problem with start β from a file; Kβ is used if correct to `tol` at as many samples as can be checked."""
         columns = np.arange(len(beta))
         most = AFFORDABLE // max(1, int(np.count_nonzero(beta)))
         if most < len(columns):
@@ -97,7 +97,7 @@ class BoxProblem:
 
 @dataclass(frozen=True, kw_only=True)
 class BoxSolution(DualSolution):
-    """The solution, with the offset of each group: the middle of the free f."""
+    """The solution, with the offset of each group: the midpoint of f over free variables."""
 
     offsets: np.ndarray
     method: str = "working_set"
@@ -112,18 +112,18 @@ def minimise(
     max_iter: int = -1,
     monitor: Monitor | None = None,
 ) -> BoxSolution:
-    """Solve; `blocks[s][t]` holds the rows of segment s over the columns of segment t.
+    """Solve a problem; `blocks[s][t]` holds the rows of segment s over the columns of segment t.
 
     `monitor` is called every round with the state (gap, round, beta, values) and ends the run by returning a status; so
-    do ``max_iter`` inner steps (−1: LIBSVM's limit, 10⁷ or 100 a variable). β is then the best so far: the objective
-    falls with every step. Kernel values that overflow raise an OverflowError.
+    do ``max_iter`` inner steps (−1: LIBSVM's limit, 10⁷ or 100 per variable). β is then the best so far, since every
+    step lowers the objective. Kernel values that overflow raise an OverflowError.
     """
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused
+    with np.errstate(over="ignore", invalid="ignore"):  # overflow raises later
         return _Run(segments, blocks, problem, tol, workers, max_iter, monitor).solve()
 
 
 def exact_values(segments: Sequence[Segment], beta: np.ndarray, columns: np.ndarray, workers: Workers) -> np.ndarray:
-    """Kβ at the given variables, in double precision; what cancels between copies of a sample does so before."""
+    """Kβ at the given variables, in double precision; copies of a sample are summed first, to avoid cancellation."""
     samples = np.concatenate([s.index for s in segments])
     total = np.bincount(samples, beta)
     moving = np.flatnonzero(total)
@@ -140,7 +140,7 @@ def exact_values(segments: Sequence[Segment], beta: np.ndarray, columns: np.ndar
 
 
 class Extremes(NamedTuple):
-    """f where variables may grow and may fall (∓inf elsewhere), and its maximum and minimum in each group."""
+    """f where variables may increase or decrease (∓inf elsewhere), and its maximum and minimum in each group."""
 
     up: np.ndarray
     low: np.ndarray
@@ -185,7 +185,7 @@ class _Run(Rounds):
         self.f = self.first()
 
     def first(self) -> np.ndarray:
-        """f where the run begins."""
+        """f at the start of the run."""
         if not self.beta.any():
             return self.problem.linear.astype(np.float64)
         if self.problem.near is None:
@@ -199,9 +199,9 @@ class _Run(Rounds):
         return self.f
 
     def rows(self, variables: np.ndarray, time: int) -> tuple[Parts, Slots]:
-        """Of each segment the share of these (sorted) variables and their samples; and where their rows lie, by blocks.
+        """The variables and samples of each segment among these (sorted) variables, and the places of their rows.
 
-        Rows that are missing are computed; `time` says how recently they were used.
+        Missing rows are computed; `time` records when they were last used.
         """
         cuts = np.searchsorted(variables, self.edges)
         parts = [(slice(a, b), variables[a:b] - self.edges[s]) for s, (a, b) in enumerate(pairwise(cuts))]
@@ -212,7 +212,7 @@ class _Run(Rounds):
         }
 
     def follow(self, parts: Parts, slots: Slots, change: np.ndarray) -> None:
-        """Take K times the change of β from f, where the rows at `slots` are those of the variables in `parts`."""
+        """Subtract K times the change of β from f; the rows at `slots` belong to the variables in `parts`."""
         for s, (mine, _) in enumerate(parts):
             moved = np.flatnonzero(change[mine])
             if not len(moved):
@@ -225,7 +225,7 @@ class _Run(Rounds):
     # ---- how far from the optimum
 
     def state(self) -> Extremes:
-        """f where variables may grow and may fall (∓inf elsewhere), and its maximum and minimum in each group."""
+        """f where variables may increase or decrease (∓inf elsewhere), and its maximum and minimum in each group."""
         up = np.where(self.beta < self.upper, self.f, -np.inf)
         low = np.where(self.beta > self.lower, self.f, np.inf)
         if self.groups == 0:
@@ -240,7 +240,7 @@ class _Run(Rounds):
         return float(np.maximum(state.top - state.bottom, 0.0).max())
 
     def violators(self, state: Extremes) -> int:
-        """How many variables break their condition against some other of their group by more than `tol`."""
+        """The number of variables that violate their condition against another of their group by more than `tol`."""
         up, low, top, bottom = state
         group = self.group if self.groups else 0
         return int(np.sum((up - bottom[group] > self.tol) | (top[group] - low > self.tol)))
@@ -253,14 +253,14 @@ class _Run(Rounds):
         return rest - exact_values(self.segments, self.beta, columns, self.workers)
 
     def settled(self, state: Extremes, gap: float) -> bool:
-        """Whether f is right: in double precision, unless large terms have cancelled in it, no check is needed."""
+        """Whether f is accurate; in double precision this is checked only if large terms have cancelled."""
         cancelled = EXACT * float(np.abs(self.beta).sum()) * float(np.abs(self.diagonal).max()) > self.tol
         if self.double and not cancelled:
             return True
         return self.drift(state.up, state.low) <= (1.0 if self.double else 0.05) * self.tol
 
     def drift(self, up: np.ndarray, low: np.ndarray) -> float:
-        """The largest error of f at the points that decide the gap, and at some others."""
+        """The largest error of f at the points that determine the gap, and at some others."""
         k = min(24, self.n - 1)
         deciding = [np.argpartition(-up, k)[:k], np.argpartition(low, k)[:k], np.arange(0, self.n, self.n // 16 + 1)]
         columns = np.unique(np.concatenate(deciding))
@@ -280,7 +280,7 @@ class _Run(Rounds):
         new = np.concatenate([new, self._worst(np.where(outside, fall, -np.inf), want - len(new))])
         excess = len(working) + len(new) - self.size
         if excess > 0:
-            # bound variables that are far from moving leave first, then those that came first
+            # bounded variables that are far from moving leave first, then the oldest
             middle = (0.5 * (top + bottom))[self.group[working]]
             b, f = self.beta[working], self.f[working]
             slack = np.where(
@@ -300,7 +300,7 @@ class _Run(Rounds):
         return candidates
 
     def step(self, working: np.ndarray, gap: float) -> None:
-        """Solve the inner problem; where few rows had to be computed for it, the next working set may be larger."""
+        """Solve the inner problem; if it needed few new rows, the next working set may be larger."""
         before = sum(b.computed for row in self.blocks for b in row)
         self.move(working, gap)
         fresh = sum(b.computed for row in self.blocks for b in row) - before
@@ -308,7 +308,7 @@ class _Run(Rounds):
             self.size = min(self.largest, 2 * self.size)
 
     def move(self, working: np.ndarray, gap: float) -> None:
-        """Solve the inner problem on the working set and move f along."""
+        """Solve the inner problem on the working set and update f."""
         if self.matrix is None:
             self.matrix = WorkingMatrix(self.largest, self.blocks, self.diagonal, self.ridge, self.workers)
         parts, slots = self.rows(working, self.rounds)
@@ -338,24 +338,24 @@ class _Run(Rounds):
         return float(-0.5 * self.beta @ (self.f + self.problem.linear))
 
     def duality_gap(self, offsets: np.ndarray) -> float:
-        """Each variable's loss, the maximum of ux − ½Rx² over its box for u = p − Kβ − offset, less that of β."""
+        """The sum of max(ux − ½Rx²) over each variable's box, u = p − Kβ − offset, minus the value at β."""
         u = self.f + self.ridge * self.beta - (offsets[self.group] if self.groups else 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             best = np.clip(u / self.ridge, self.lower, self.upper)
-        best = np.where(np.isnan(best), self.beta, best)  # where u = R = 0 all of the box is best
+        best = np.where(np.isnan(best), self.beta, best)  # where u = R = 0, every point of the box is optimal
         return float(np.sum((u - 0.5 * self.ridge * (best + self.beta)) * (best - self.beta)))
 
     def finish(self, status: Status) -> BoxSolution:
         affordable = not self.double and self.n * np.count_nonzero(self.beta) <= REPORTED
         if status is Status.PRECISION or (status is not Status.CONVERGED and affordable):
-            self.correct()  # so that the report of an early end is true
+            self.correct()  # so that the report of an early end is exact
         _, _, top, bottom = self.state()
         free = (self.beta > self.lower) & (self.beta < self.upper)
         offsets = np.zeros(self.groups)
         for g in range(self.groups):
             inside = free & (self.group == g)
             ends = [v for v in (top[g], bottom[g]) if np.isfinite(v)]
-            # without a free variable any offset between the ends is optimal: the middle
+            # without a free variable, any offset in the interval is optimal: take the midpoint
             offsets[g] = self.f[inside].mean() if inside.any() else float(np.mean(ends)) if ends else 0.0
         return BoxSolution(
             beta=self.beta,

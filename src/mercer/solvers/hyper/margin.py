@@ -34,14 +34,13 @@ import numpy as np
 from scipy.special import expit
 
 from ...context import Monitor
-from ...evaluation import HeldEvaluator
 from ...gram import Dense
 from ...kernels import Kernel
 from ...kernels.derivatives import Names, contract
 from ...losses import Hinge, SquaredHinge
 from ...types import Checked
-from ..fit._rows import Block, Segment
-from ..fit.working_set import BoxProblem, minimise
+from ..fit.boxes import Samples, WorkingSet
+from ..fit.working_set import BoxProblem
 from ..kinks import kink_system
 from ..leave_one_out import FormulaError
 
@@ -284,16 +283,14 @@ def _minimise(
     exact = None if guess is None else _eliminated(K, problem, guess, unit)
     if exact is not None:
         return _Optimum(*exact, _objective(K, problem, exact[0]))
-    segment = Segment(HeldEvaluator(K))
-    block = Block(segment, segment, len(K), np.float64)
+    solver, solution = WorkingSet(unit, double=True).on(Samples.of(K)), None
     for tol in TOLERANCES:
-        solution = minimise([segment], [[block]], problem, tol * unit, None, -1, monitor)
+        solution = solver.solve(problem, solution, tol, monitor)
         beta, offset = solution.beta, float(solution.offsets[0]) if problem.groups else 0.0
         exact = _eliminated(K, problem, beta, unit)
         if exact is not None:
             beta, offset = exact
             break
-        problem.start, problem.near = beta, (beta, solution.values)
     return _Optimum(beta, offset, _objective(K, problem, beta))
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import log2
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,9 @@ class LinearSolver(Solver[System, LinearSolution]):
 
     def _solve(self, problem: System, start: LinearSolution | None = None) -> LinearSolution:
         gram, b, shift, H, weight = problem.operator, problem.b, problem.shift, problem.H, problem.weight
-        if not isinstance(shift, float | int):
+        if isinstance(shift, Real):
+            shift = float(shift)  # also a NumPy scalar, whose type would decide that of the result
+        else:
             weight, shift = 1.0 / shift, 1.0
         found = _in_units(b, lambda b: self._reduced(gram, b, shift, H, weight))
         if not bool(namespace(b).all(namespace(b).isfinite(found.coefficients))):
