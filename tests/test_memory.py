@@ -5,7 +5,10 @@ import sys
 
 import pytest
 
-from mercer import SVC, _memory
+from mercer import _memory
+from mercer.gram import Dense
+from mercer.kernels import Linear
+from mercer.solvers.fit.boxes import Samples
 
 TABLE = "MemTotal:       8000000 kB\nMemFree:        1000000 kB\nMemAvailable:   6000000 kB\n"
 
@@ -52,9 +55,8 @@ def test_the_limit_of_the_process():
 
 def test_rows_of_a_machine_take_their_share(system):
     system(4 << 30, 0)
-    X = [[0.0], [1.0], [2.0], [3.0]]
-    checked, _ = (model := SVC())._check_fit(X, [0, 0, 1, 1])
-    assert model._prepare(checked).cache == 1 << 30
+    gram = Dense().build(Linear(), [[0.0], [1.0], [2.0], [3.0]])
+    assert Samples(gram, cache_size="auto").cache == 1 << 30
     system(4 << 30, 3 << 30)
-    assert model._prepare(checked).cache == 1 << 29
-    assert model.set_params(cache_size=3)._prepare(checked).cache == 3 << 20
+    assert Samples(gram, cache_size="auto").cache == 1 << 29
+    assert Samples(gram, cache_size=3).cache == 3 << 20

@@ -1,4 +1,4 @@
-"""Threads: how many, BLAS threads next to them, and work split over them. All thread pools are created here."""
+"""Threads: how many, BLAS threads next to them, and work split over them."""
 
 from __future__ import annotations
 

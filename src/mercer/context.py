@@ -145,6 +145,11 @@ class Context:
             if status is not None:
                 raise StoppedError(status)
 
+    def insist(self) -> None:
+        """Raise `StoppedError` for any reason to stop, even a reported one: for results that must be complete."""
+        if (status := self()) is not None:
+            raise StoppedError(status)
+
     def draws(self, count: int) -> Iterator[int]:
         """0, 1, … below `count`, until there is a reason to stop, with a warning; an error before the first."""
         self.check()
@@ -328,8 +333,8 @@ def complete(function: F) -> F:
     @wraps(function)
     def checked(*args: Any, **options: Any) -> Any:
         result = function(*args, **options)
-        if status := current().heard:
-            raise StoppedError(status)
+        if current().heard:
+            current().insist()
         return result
 
     return cast(F, checked)

@@ -186,6 +186,15 @@ def dot(A, B):
     return A @ B.T
 
 
+def test_what_is_no_evaluator_is_refused():
+    with pytest.raises(TypeError, match="check_evaluator: None must be an Evaluator"):
+        check_evaluator(None)
+    with pytest.raises(ValueError, match="3 rows and 3 columns; use at least five"):
+        check_evaluator(bind(Gaussian(), X[:3]))
+    with pytest.raises(TypeError, match="backend: 3 must be a subclass of"):
+        backend(3)
+
+
 @pytest.mark.parametrize("name", EVALUATORS)
 def test_all_operations_agree(name):
     check_evaluator(EVALUATORS[name](), tol=1e-5)

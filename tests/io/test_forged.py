@@ -720,7 +720,7 @@ def test_parts_that_multiply(kind, path):
             steps = [{"tuple": [name, before]} for name in "ab"]
             outer = like(Pipeline([("a", part), ("b", part)]), steps=steps)
         parts.append(outer | {"shared": k})
-    with pytest.raises(ModelError, match=r"uses the parts of a (Sum|Pipeline) again"):
+    with pytest.raises(ModelError, match=r"reuses the parts of a (Sum|Pipeline) too many times"):
         load(forged(path, parts))
     assert len(load(forged(path, parts[:8]))) == 8
 
@@ -733,7 +733,7 @@ def test_parts_that_multiply_in_slices_and_keys(hold, path):
     parts = [like(mercer.SVC()) | {"shared": 0}]
     parts += [like(mercer.SVC(), C=hold({"same": k - 1})) | {"shared": k} for k in range(1, 40)]
     kernel = like(mercer.kernels.Polynomial(), degree={"same": 39}) | {"shared": 999}
-    with pytest.raises(ModelError, match="uses the parts of a SVC again"):
+    with pytest.raises(ModelError, match="reuses the parts of a SVC too many times"):
         load(forged(path, [parts, kernel]))
 
 

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.neighbors import kneighbors_graph
 
 from mercer import RKHS, SVC, Function, KernelLogisticRegression, KernelPCA, KernelRidge, load, save
-from mercer.evaluation import _base, bind
+from mercer.evaluation import _host, bind
 from mercer.kernels import (
     PD,
     Affine,
@@ -228,8 +228,8 @@ def test_points_and_lengths_come_from_the_data():
 
 def test_the_factor_is_found_once(monkeypatch):
     P, X = cloud(30), cloud(80, 1)
-    monkeypatch.setattr(_base, "SMALL", 100)
-    monkeypatch.setattr(_base, "TILE", 16)
+    monkeypatch.setattr(_host, "SMALL", 100)
+    monkeypatch.setattr(_host, "TILE", 16)
     calls = []
     factor = Deformed._factor
     monkeypatch.setattr(Deformed, "_factor", lambda self, points: calls.append(1) or factor(self, points))
@@ -311,7 +311,11 @@ def minus_product(x, y):
         ({"kernel": Log()}, ValueError, "so it defines no norm"),
         ({"kernel": Sigmoid(1.0, -1.0)}, ValueError, "so it defines no norm.* Flipped.* KreinSVC.* SVC, which finds"),
         ({"kernel": 1e20 * Gaussian()}, ValueError, "up to 1e.20 leaves no accuracy in float64; lower weight"),
-        ({"weight": 1e6, "X": cloud().astype("f4")}, ValueError, "no digits in float32; .* points in double precision"),
+        (
+            {"weight": 1e6, "X": cloud().astype("f4")},
+            ValueError,
+            "no accuracy in float32; .* points in double precision",
+        ),
         ({"kernel": Callable(minus_product)}, ValueError, "not positive definite on the points.* KreinSVC"),
         ({"kernel": Precomputed()}, TypeError, "FiniteDomain"),
         ({"kernel": "gaussian"}, TypeError, "give Kernel objects"),

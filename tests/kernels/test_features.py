@@ -45,7 +45,7 @@ def test_features_of_strings_may_be_sparse():
         (lambda A: A[:, 0], ValueError, r"returned shape \(7,\) for 7 samples; expected \(7, p\)"),
         (lambda A: A[:3], ValueError, r"returned shape \(3, 2\) for 7 samples"),
         (lambda A: A[:, :0], ValueError, r"returned shape \(7, 0\)"),
-        (lambda A: A.tolist(), TypeError, "returned a list; it must return an array"),
+        (lambda A: A.tolist(), TypeError, "returned type list; it must return an array"),
         (lambda A: A * np.nan, ValueError, "returned NaN or infinity"),
         (lambda A: A + 1j, ValueError, "returned complex values"),
     ],

@@ -97,10 +97,10 @@ def test_precomputed_takes_columns(xp):
 
 
 def test_precomputed_large(monkeypatch):
-    from mercer.evaluation import _base, bind
+    from mercer.evaluation import _host, bind
 
-    monkeypatch.setattr(_base, "SMALL", 10)
-    monkeypatch.setattr(_base, "TILE", 4)
+    monkeypatch.setattr(_host, "SMALL", 10)
+    monkeypatch.setattr(_host, "TILE", 4)
     K = X @ X.T
     rows = rng.normal(size=(9, 6))
     np.testing.assert_array_equal(bind(Precomputed(), rows, np.arange(6)).dense(), rows)
@@ -215,7 +215,7 @@ def test_functions_that_are_no_kernel(kernel, error, text):
 
 
 def test_a_function_of_collections_that_is_called_with_pairs() -> None:
-    with pytest.raises(IndexError, match=r"Callable: columns failed on one pair.*needs pairwise=False"):
+    with pytest.raises(IndexError, match=r"Callable: columns failed on a pair of members.*needs pairwise=False"):
 
         def columns(A, B):
             return A[:, :1] @ B[:, :1].T

@@ -131,7 +131,7 @@ def test_parameters_are_named_by_columns():
     k.set_params(age__lengthscale=2.0, note=BagOfWords(lowercase=False))
     assert k.kernels["age"] == Gaussian(2.0) and not k.kernels["note"].lowercase
     assert "age: gaussian" in str(k)
-    with pytest.raises(ValueError, match="stands for a Python object"):
+    with pytest.raises(ValueError, match="is a Python object, which text cannot express"):
         parse(str(k))
 
 

@@ -74,5 +74,5 @@ def test_conjugate_is_the_supremum(loss) -> None:
 
 def test_labels_are_checked() -> None:
     Logistic().check(np.array([1.0, -1.0]))
-    with pytest.raises(ValueError, match="Logistic: labels y must be −1 and 1"):
+    with pytest.raises(ValueError, match="Logistic: labels y must be −1 or 1"):
         Logistic().check(np.array([0.0, 1.0]))

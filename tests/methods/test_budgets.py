@@ -57,7 +57,7 @@ everywhere = pytest.mark.parametrize("estimator", EVERY, ids=lambda e: " ".join(
 pytestmark = [
     pytest.mark.filterwarnings("ignore::mercer.IndefiniteKernelWarning"),
     pytest.mark.filterwarnings("ignore:.*at the end of the grid"),
-    pytest.mark.filterwarnings("ignore:MarginalTransfer. there is one sample"),
+    pytest.mark.filterwarnings("ignore:MarginalTransfer. there is only one sample"),
 ]
 
 

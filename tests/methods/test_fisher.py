@@ -126,7 +126,7 @@ def test_the_linear_kernel_does_not_depend_on_the_origin() -> None:
 @pytest.mark.parametrize("alpha", [1e-13, 1e-300])
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid", "ignore:KernelFisher. The matrix K")
 def test_a_penalty_below_rounding_is_refused(alpha, gram) -> None:
-    with pytest.raises(ValueError, match=r"KernelFisher: alpha = 1e-.* is so small .* raise it"):
+    with pytest.raises(ValueError, match=r"KernelFisher: alpha = 1e-.* is so small .* raise (it|alpha)"):
         KernelFisher("linear", alpha=alpha, gram=gram).fit(X, y)
 
 

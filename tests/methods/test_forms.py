@@ -47,7 +47,7 @@ PREDICTORS = [e for e in (*ESTIMATORS, *MORE) if hasattr(e, "predict")]
 
 
 @pytest.mark.parametrize("target", [LABELS, THREE], ids=["two", "three"])
-@pytest.mark.filterwarnings("ignore:MarginalTransfer. there is one sample")
+@pytest.mark.filterwarnings("ignore:MarginalTransfer. there is only one sample")
 @pytest.mark.parametrize("estimator", PREDICTORS, ids=lambda e: type(e).__name__)
 def test_answers_are_decided_from_values(estimator, target) -> None:
     tags = get_tags(estimator)
@@ -84,7 +84,7 @@ def test_votes_of_four_classes_are_decided(ties) -> None:
 
 
 @pytest.mark.parametrize("model", [c for c in PREDICTORS if is_classifier(c)], ids=lambda e: type(e).__name__)
-@pytest.mark.filterwarnings("ignore:MarginalTransfer. there is one sample")
+@pytest.mark.filterwarnings("ignore:MarginalTransfer. there is only one sample")
 def test_values_that_no_decision_function_gives_are_refused(model) -> None:
     model, tags = clone(model), get_tags(model)
     with pytest.raises(NotFittedError, match="is not fitted yet"):

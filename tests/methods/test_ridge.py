@@ -540,7 +540,7 @@ def test_strengths_below_the_rounding_of_the_matrix_are_warned_of(model) -> None
 
 
 @pytest.mark.parametrize("gram", ["dense", "lazy", "low_rank"])
-@pytest.mark.parametrize(("dtype", "far", "alpha"), [("f8", 100.0, 3e-10), ("f4", 100.0, 0.1)])
+@pytest.mark.parametrize(("dtype", "far", "alpha"), [("f8", 100.0, 1e-9), ("f4", 100.0, 0.1)])
 def test_rounding_that_moves_the_values_is_warned_of(gram, dtype, far, alpha) -> None:
     """By the residual: alpha is larger than the rounding of k, and the values were off by their own size."""
     rng = np.random.default_rng(12)

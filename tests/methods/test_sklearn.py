@@ -234,7 +234,7 @@ pytestmark = [
     # precomputed matrices that the checks draw at random
     pytest.mark.filterwarnings("ignore::mercer.IndefiniteKernelWarning"),
     pytest.mark.filterwarnings("ignore:.*at the end of the grid"),  # of bandwidths, for data without structure
-    pytest.mark.filterwarnings("ignore:MarginalTransfer. there is one sample"),
+    pytest.mark.filterwarnings("ignore:MarginalTransfer. there is only one sample"),
     pytest.mark.filterwarnings("ignore:.*margin ρ vanishes"),  # of classes that the checks draw at random
     pytest.mark.filterwarnings("ignore:.*SCIPY_ARRAY_API:sklearn.exceptions.SkipTestWarning"),
 ]

@@ -322,11 +322,11 @@ def test_negative_precomputed():
     A = np.ones((6, 6))
     A[0, 1] = A[1, 0] = -0.5
     for matrix in (A, csr_array(A)):
-        with pytest.raises(ValueError, match=r"-0.5 is among them"):
+        with pytest.raises(ValueError, match=r"an affinity or a row sum is -0.5"):
             SpectralClustering(2, affinity="precomputed").fit(matrix)
     A[0, 1] = 0.5
     for matrix in (A, csr_array(A)):  # the mean of both entries would be 0
-        with pytest.raises(ValueError, match=r"not symmetric|is among them"):
+        with pytest.raises(ValueError, match=r"not symmetric|an affinity or a row sum is -0.5"):
             SpectralClustering(2, affinity="precomputed").fit(matrix)
     for matrix in (A[:4], csr_array(A[:4])):
         with pytest.raises(ValueError, match=r"has shape \(4, 6\); it must be square"):

@@ -293,7 +293,7 @@ SCALE = "the median distance and gamma='scale' are of the samples as they stand,
 CHECKS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 
 
-@pytest.mark.filterwarnings("ignore:MarginalTransfer. there is one sample")
+@pytest.mark.filterwarnings("ignore:MarginalTransfer. there is only one sample")
 @pytest.mark.long
 @parametrize_with_checks(
     [

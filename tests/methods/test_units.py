@@ -119,7 +119,7 @@ def test_splines_in_another_unit_of_the_features():
             np.testing.assert_array_equal(model.fit(unit * sample, Y).predict(unit * sample), expected)
     for unit in (1e-150, 1e150, 2.0**500):
         np.testing.assert_allclose(model.fit(unit * X, Y).predict(unit * X), expected, atol=1e-6)
-        with pytest.raises(ValueError, match=r"SmoothingSpline: X has the range .* divide X by"):
+        with pytest.raises(ValueError, match=r"SmoothingSpline: X has the range .* Divide X by"):
             SmoothingSpline().fit(unit * X[:, :1], Y)
         with pytest.raises(ValueError, match=r"ThinPlateSpline: X is of size .* divide X by"):
             ThinPlateSpline().fit(unit * X, Y)

@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.dummy import DummyRegressor
 
 from mercer import SVC, KernelKMeans, KernelMachine, KernelPCA, KernelRidge
 from mercer.selection import choose_clusters, choose_components, compare, expected_loss, one_class_path
@@ -38,6 +39,20 @@ def test_a_choice_is_complete_or_a_timeout(monkeypatch, name):
         looks, jump[0] = itertools.count(), at
         with pytest.raises(TimeoutError, match="time budget is spent, and there is no result yet"):
             CHOICES[name](time_budget=1e4)
+
+
+@pytest.mark.parametrize(("method", "folds"), [("refit", None), ("kfold", 60)])
+def test_no_fit_begins_when_the_time_is_spent(method, folds):
+    fits = []
+
+    class Counted(DummyRegressor):
+        def fit(self, X, y, sample_weight=None):
+            fits.append(time.sleep(0.02))
+            return super().fit(X, y, sample_weight)
+
+    with pytest.raises(TimeoutError, match="time budget is spent"):
+        expected_loss(Counted(), X, X[:, 0], method, cv=folds, time_budget=0.2)
+    assert 0 < len(fits) < 30
 
 
 def test_a_comparison_cuts_long_fits_short():

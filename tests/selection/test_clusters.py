@@ -149,7 +149,8 @@ def test_the_matrix_is_built_once_for_all_candidates(estimator, monkeypatch):
     [
         ({"method": "guess"}, ValueError, "method = 'guess' is unknown"),
         ({"n_clusters": [1, 2]}, ValueError, "n_clusters = 1 must be >= 2"),
-        ({"n_clusters": []}, TypeError, "n_clusters = None must be an integer"),
+        ({"n_clusters": []}, ValueError, "n_clusters is empty; pass at least one number"),
+        ({"n_clusters": [3, None]}, TypeError, "n_clusters = None must be an integer"),
         ({"n_clusters": range(2, 41), "method": "eigengap"}, ValueError, "goes up to 40"),
         ({"n_clusters": range(2, 40), "method": "stability"}, ValueError, "too many for subsamples of 32 of 40"),
         ({"method": "stability", "n_resamples": 1}, ValueError, "n_resamples = 1 must be >= 2"),

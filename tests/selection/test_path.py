@@ -179,7 +179,7 @@ def test_weights_and_precomputed_matrices():
     [
         (Y, [1.0, -2.0], {}, "C = -2.0 must be > 0"),
         (Y, 1.0, {}, "must be a list of numbers"),
-        (np.arange(120) % 3, [1.0], {}, "y holds 3 classes"),
+        (np.arange(120) % 3, [1.0], {}, "y has 3 classes; the path needs exactly two"),
         (Y, [1.0], {"fit_intercept": False}, "fit_intercept = False"),
         (Y, [1.0], {"loss": "squared_hinge"}, "loss = 'squared_hinge' is not supported by the path"),
         (Y, [1.0], {"budget": 3.0}, "budget = 3.0 is not supported by the path"),

@@ -26,6 +26,8 @@ BACKENDS: list[type[Evaluator]] = []
 
 def backend(cls: type[Evaluator]) -> type[Evaluator]:
     """Register an evaluator; `bind` uses the last registered one that suits."""
+    if not (isinstance(cls, type) and issubclass(cls, Evaluator)):
+        raise TypeError(f"backend: {cls!r} must be a subclass of mercer.evaluation.Evaluator.")
     BACKENDS.insert(0, cls)
     return cls
 
@@ -35,7 +37,6 @@ def bind(kernel: Evaluable, X: Checked, Y: Checked = None) -> Evaluator:
     return next(cls for cls in BACKENDS if cls.suits(kernel, X))(kernel, X, Y)
 
 
-@backend
 class Evaluator:
     """k(xᵢ, yⱼ) for the members of two checked collections, in the array library and on the device of X.
 
@@ -168,6 +169,9 @@ class Evaluator:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("left", "right")}
+
+
+backend(Evaluator)
 
 
 class HeldEvaluator(Evaluator):

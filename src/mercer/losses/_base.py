@@ -22,7 +22,8 @@ link               f for a mean (or probability, or rate); `link_inverse` maps f
 
 `convex` and `smooth` (a gradient everywhere, Lipschitz on bounded sets, and a Hessian almost everywhere) tell a solver
 what it may do; `quadratic` means that the loss is ½(y − f)² and its problems are linear; `task` is the type of the
-targets. Targets are checked once, by `check`, and share f's array library and floating type; no other method validates.
+targets; `likelihood` means that the loss is minus the log-probability of the targets. Targets are checked once, by
+`check`, and share f's array library and floating type; no other method validates.
 
 The dual problem. For L = Σ bᵢ ℓ(yᵢ, fᵢ) + ½‖f‖² the minimiser is f = Σ βᵢ k(·, xᵢ) with βᵢ = −bᵢ ℓ'(fᵢ), and β
 minimises ½βᵀKβ + Σ bᵢ ℓ*(yᵢ, −βᵢ/bᵢ), with Σβ = 0 if f has a free offset. The two optimal values sum to 0, so their
@@ -104,6 +105,7 @@ class Loss(BaseEstimator):
     abilities: ClassVar[tuple[str, ...]] = ()
     task: ClassVar[Task] = "regression"
     coupled: ClassVar[bool] = False
+    likelihood: ClassVar[bool] = False
     smooth: ClassVar[bool] = True
     quadratic: ClassVar[bool] = False
     floor: ClassVar[float] = 0.0  # a lower bound on `total`

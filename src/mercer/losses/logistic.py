@@ -38,6 +38,7 @@ class Logistic(Margin):
     """
 
     abilities = (*DERIVATIVES, *DUAL, *LINK)
+    likelihood = True
 
     def profile(self, t: Array, xp: Namespace) -> Any:
         return xp.logaddexp(xp.zeros_like(t), -t)

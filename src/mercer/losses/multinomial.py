@@ -45,6 +45,7 @@ class Multinomial(Loss):
 
     abilities = (*DERIVATIVES, *DUAL, *LINK)
     task = "multiclass"
+    likelihood = True
 
     def check(self, y: Array) -> None:
         super().check(y)

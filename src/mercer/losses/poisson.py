@@ -45,6 +45,7 @@ class Poisson(LogLink):
 
     abilities = (*DERIVATIVES, *DUAL, *LINK)
     task = "count"
+    likelihood = True
 
     def check(self, y: Array) -> None:
         super().check(y)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import host, is_array
+from .._array import compact, host, is_array
 from .._errors import check_choice, is_gap, where
 from ..context import current
 from ..domains import take
@@ -106,7 +106,7 @@ class SemiSupervised(Delegating, MetaEstimatorMixin, Estimator):
         n = inner.kernel_.domain.size(checked)
         self.labelled_ = self._has_label(y, n)
         known = np.flatnonzero(self.labelled_)
-        checked = inner.kernel_.domain.keep(checked, X)  # the kernel keeps it
+        checked = compact(inner.kernel_.domain.keep(checked, X))  # kept; in dense form if small
         inner.set_params(**self._bent(inner, checked))
         # keep a data frame as it is, so that the estimator sees its column names
         X = X if hasattr(X, "iloc") else checked

@@ -344,7 +344,7 @@ def _sizes(case: Case, estimate: Estimate) -> Iterator[Caution]:
 
 
 def _scores(case: Case, estimate: Estimate) -> Iterator[Caution]:
-    if estimate.failure and case.labelled and not estimate.failure.startswith("cv=None"):
+    if estimate.failure and case.labelled and estimate.wanted:
         yield Caution(
             "estimate", "serious", "The error could not be estimated", estimate.failure,
             "Provide more samples, or other folds with cv=.",

@@ -51,6 +51,7 @@ class Estimate:
     splits: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
     left_out: ExpectedLoss | None = None
     failure: str = ""  # why there is no estimate
+    wanted: bool = True
 
     @property
     def metric(self) -> str:
@@ -72,7 +73,7 @@ def estimated(case: Case, cv: Splitter) -> Estimate:
     """The error by cross-validation, and by leave-one-out if there is a formula."""
     found = Estimate()
     if cv is None:
-        found.failure = "cv=None: no error estimate was requested."
+        found.wanted, found.failure = False, "cv=None: no error estimate was requested."
     elif case.kind in ("transformer", "clusterer"):
         found.failure = "This method predicts no target, so there is no error to estimate."
     elif case.kind != "outliers" and case.labelled and case.y is None:

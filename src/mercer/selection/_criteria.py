@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from .._array import host
-from ..losses import Logistic
 from ..methods.base import SolvedProblem
 from ..solvers.leave_one_out import Influence, random_traces
 from ..solvers.spectral import DETERMINED, Spectral
 from ._forms import Fitted
-from ._judge import LIKELIHOODS, WHO
+from ._judge import WHO
 
 CRITERIA = {"gcv": "squared", "gacv": "log", "aic": "log", "gic": "log"}  # with the loss that each estimates
 PROBES = 20  # random vectors for a trace
@@ -21,7 +20,7 @@ def criterion(fit: Fitted, method: str, rng: np.random.Generator) -> tuple[float
     if method == "gcv" or (method == "aic" and fit.closed):
         return _of_squares(fit, method)
     found = fit.solved
-    if found is None or not isinstance(found.problem.loss, LIKELIHOODS):
+    if found is None or not found.problem.loss.likelihood:
         why = fit.why if found is None else "its loss is not a log-likelihood"
         raise ValueError(f"{WHO}: method = {method!r} is not defined for {type(fit.model).__name__}: {why}.")
     problem, f = found.problem, found.values
@@ -40,7 +39,7 @@ def _gacv(found: SolvedProblem, rng: np.random.Generator) -> tuple[float, str]:
         raise ValueError(f"{WHO}: method = 'gacv' needs one value per sample; use 'newton' for several classes.")
     of_s, of_sv = random_traces(problem, f, PROBES, rng)
     n, w = int(np.sum(problem.weight > 0)), problem.weight
-    counts = (problem.y + 1) / 2 if isinstance(problem.loss, Logistic) else problem.y.reshape(len(f), -1)[:, 0]
+    counts = (problem.y + 1) / 2 if problem.loss.task == "binary" else problem.y.reshape(len(f), -1)[:, 0]
     residual = -np.asarray(problem.loss.gradient(problem.y, f))
     extra = of_s * float(np.sum(w * counts * residual)) / (n - of_sv)
     return extra, f"traces of S and SV {of_s:.4g} and {of_sv:.4g}, from {PROBES} random vectors"

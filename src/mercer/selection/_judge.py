@@ -10,13 +10,12 @@ from sklearn.base import is_classifier
 
 from .._array import host
 from .._errors import check_choice
-from ..losses import Logistic, Loss, LossLike, Multinomial, Poisson
+from ..losses import Loss, LossLike
 from ..methods.base import chosen
 from ..types import Array, Data, EstimatorLike, Index
 
 WHO = "expected_loss"
 NAMES = ("zero_one", "squared", "absolute", "log")
-LIKELIHOODS = (Logistic, Multinomial, Poisson)
 
 
 class Judge:
@@ -28,7 +27,7 @@ class Judge:
         if loss is None:
             loss = "zero_one" if self.labels else "squared" if own is None or getattr(own, "quadratic", False) else own
         self.name = loss if isinstance(loss, str) else getattr(loss, "name", getattr(loss, "__name__", "own"))
-        if self.name == "log" and isinstance(own, LIKELIHOODS):
+        if self.name == "log" and getattr(own, "likelihood", False):
             loss = own  # the same loss, exact even where the probability underflows
         self.loss: Any = loss
         self.need = "prediction"

@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import has_fit_parameter
 
 from .._array import host
+from ..context import current
 from ..methods.base import frozen, is_kernel_estimator
 from ..solvers.kinks import active_set, at_vertex, refuse_inconsistent, span
 from ..solvers.leave_one_out import Influence, refuse_determined
@@ -69,6 +70,7 @@ def _of_one_decomposition(fit: Fitted, judge: Judge, splits: list[Split]) -> Ite
     t = len(form.alphas)
     parts = [path.held_out(form.b[:, j : j + 1], form.alphas[j : j + 1], splits) for j in range(t)]
     for columns in zip(*parts, strict=True):
+        current().insist()
         values = np.concatenate([host(c)[:, :, 0] for c in columns], axis=1)
         yield judge.of_values(values[:, 0] if fit.single else values)
 
@@ -81,6 +83,7 @@ def _of_refits(fit: Fitted, judge: Judge, splits: list[Split]) -> Iterator[np.nd
     sample = Sample(fit.X, MEMORY, 1, True)
     in_place = is_kernel_estimator(form) and bool(sample.obstacle(form)) and has_fit_parameter(form, "sample_weight")
     for train, left in splits:
+        current().insist()
         test = np.arange(fit.n) if judge.coupled else left
         if fit.labels and len(present := np.unique(host(fit.y)[train])) < 2:
             raise ValueError(

@@ -15,7 +15,7 @@ from .._array import host
 from .._errors import check_choice, check_number, speaking
 from .._random import generator
 from .._threads import slices
-from ..context import complete
+from ..context import complete, current
 from ..gram import GramLike, Operator, as_representation
 from ..gram.normalized import NormalizedGram
 from ..kernels import KernelLike
@@ -176,10 +176,12 @@ def _checked_labels(labels: Array, n: int) -> np.ndarray:
 
 
 def _candidates(n_clusters: Any, least: int) -> np.ndarray:
-    values = sorted(set([n_clusters] if np.ndim(n_clusters) == 0 else n_clusters))
-    for k in values or [None]:
+    values = [n_clusters] if np.ndim(n_clusters) == 0 else list(n_clusters)
+    if not values:
+        raise ValueError(f"{ME}: n_clusters is empty; pass at least one number.")
+    for k in values:
         check_number(ME, "n_clusters", k, at_least=least, integer=True)
-    return np.array(values)
+    return np.array(sorted(set(values)))
 
 
 def _operator(estimator: KernelKMeans | SpectralClustering, X: Data) -> Operator:
@@ -198,10 +200,11 @@ def _clustered(
 ) -> list[np.ndarray]:
     """The clusters of X for each candidate, with affinities `operator`."""
     shared = {} if "sparse" in operator.provides else {"gram": operator}
-    return [
-        clone(estimator).set_params(n_clusters=int(k), random_state=_seed(rng), **shared).fit_predict(X)
-        for k in candidates
-    ]
+    found = []
+    for k in candidates:
+        current().insist()
+        found.append(clone(estimator).set_params(n_clusters=int(k), random_state=_seed(rng), **shared).fit_predict(X))
+    return found
 
 
 def _by_gap(estimator: EstimatorLike, X: Data, candidates: np.ndarray, rng: np.random.Generator) -> ClusterChoice:

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from .._array import host
 from .._errors import check_choice, check_instance, check_number, speaking
 from .._folds import folds
-from ..context import complete
+from ..context import complete, current
 from ..kernels import Kernel, KernelLike
 from ..types import Array, Data, EstimatorLike, RandomState, Splitter
 
@@ -258,6 +258,7 @@ def _table(models: list[Any], counts: list[int], splits: list[Any], measure: Any
     out = np.empty((len(models), len(counts), len(splits)))
     for i, model in enumerate(models):
         for s in range(len(splits)):
+            current().insist()
             out[i, :, s] = measure(model, s)
     return out
 

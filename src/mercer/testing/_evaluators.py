@@ -30,7 +30,11 @@ def check_evaluator(evaluator: Evaluator, *, tol: float = 1e-6) -> None:
     >>> from mercer.kernels import Gaussian
     >>> check_evaluator(Gaussian().bind(np.random.default_rng(0).normal(size=(9, 2))))
     """
+    if not isinstance(evaluator, Evaluator):
+        raise TypeError(f"check_evaluator: {evaluator!r} must be an Evaluator, such as kernel.bind(X).")
     n, m = evaluator.shape
+    if min(n, m) < 5:
+        raise ValueError(f"check_evaluator: the evaluator has {n} rows and {m} columns; use at least five of each.")
     every, rows, columns = slice(None), np.array([3, 0, 4]), np.array([1, 1, 4, 0])
     K = host(evaluator.block(every, every)).astype(float)
     assert K.shape == (n, m), f"{evaluator!r}: shape {evaluator.shape}, block of {K.shape}"

@@ -137,10 +137,10 @@ def test_node_kernel_is_part_of_text_parameters_and_cache(graphs) -> None:
 
 
 def test_what_a_node_kernel_needs(graphs) -> None:
-    with pytest.raises(ValueError, match=r"node_kernel needs attributes .* but a graph has none"):
+    with pytest.raises(ValueError, match=r"node_kernel needs node attributes .* but a graph has none"):
         RandomWalk(node_kernel=Gaussian())([[[0, 1], [1, 0]]])
     wide = Graph(2, [], attributes=np.zeros((2, 5)))
-    with pytest.raises(ValueError, match=r"of one length, but they have \[2, 5\] columns"):
+    with pytest.raises(ValueError, match=r"of equal length, but they have \[2, 5\] columns"):
         RandomWalk(node_kernel=Gaussian())([*graphs, wide])
     with pytest.raises(ValueError, match=r"RandomWalk: node_kernel has the value -.*; all must be >= 0"):
         RandomWalk(0.001, node_kernel=Linear())(graphs)

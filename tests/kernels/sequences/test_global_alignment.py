@@ -170,11 +170,11 @@ def test_refusals(kernel, X, message) -> None:
 
 
 def test_other_widths_and_libraries_are_refused() -> None:
-    with pytest.raises(ValueError, match="have 1 columns and those of Y 2"):
+    with pytest.raises(ValueError, match="have 1 columns and those in Y 2"):
         GlobalAlignment()([[1.0]], [[[1.0, 2.0]]])
     for kernel in (GlobalAlignment() + GlobalAlignment(), DynamicTimeWarping() * 2 * GlobalAlignment()):
         with pytest.raises(ValueError, match="Series with 2 and 1 columns cannot be compared"):
             kernel([[[1.0, 2.0]]], [[1.0]])
     torch = pytest.importorskip("torch")
-    with pytest.raises(TypeError, match="give them as NumPy arrays"):
+    with pytest.raises(TypeError, match="pass them as NumPy arrays"):
         GlobalAlignment()([torch.zeros(3, 1)])

@@ -188,5 +188,5 @@ def test_refusals(kernel, X, error, message) -> None:
 
 def test_other_libraries_are_refused() -> None:
     torch = pytest.importorskip("torch")
-    with pytest.raises(TypeError, match="give their members as NumPy arrays"):
+    with pytest.raises(TypeError, match="pass their members as NumPy arrays"):
         MeanMap(Gaussian())([torch.zeros(3, 1)])

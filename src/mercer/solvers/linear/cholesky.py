@@ -74,9 +74,9 @@ def lower_factor(K: Array, diagonal: Array) -> Any:
     """The lower factor of K with its diagonal replaced, or LinAlgError (torch: RuntimeError)."""
     xp = namespace(K)
     if is_numpy(xp):
-        A = np.array(K.T, order="F")  # the same for a symmetric matrix, without reordering
+        A = np.array(K.T, order="F")  # its upper triangle is the lower one of K, without reordering
         np.fill_diagonal(A, diagonal)
-        L = linalg.cholesky(A, lower=True, overwrite_a=True, check_finite=False)
+        L = linalg.cholesky(A, lower=False, overwrite_a=True, check_finite=False).T
         if not np.all(np.isfinite(np.diagonal(L))):
             raise np.linalg.LinAlgError
         return L
