@@ -35,7 +35,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mercer import SVC, SVR, KernelRidge, LinearSVC, NuSVC, NuSVR, OneClassSVM, _checkpoint
 from mercer.gram import Nystrom
 from mercer.kernels import Callable, Gaussian, Linear, Log, Matern
-from mercer.selection import KernelSearchCV, _cells, _groups, _sample
+from mercer.methods import _paths
+from mercer.selection import KernelSearchCV, _sample
 from mercer.solvers.fit.many import solve_pairs
 
 rng = np.random.default_rng(0)
@@ -181,7 +182,7 @@ def test_precomputed_input_is_sliced():
     ],
     ids=lambda cv: type(cv).__name__,
 )
-def test_splitters_and_groups(cv):
+def test_splitters_and_paths(cv):
     fit = {"groups": np.arange(75) // 6} if isinstance(cv, GroupKFold) else {}
     ours, theirs = both(SVC(), {"C": [1.0, 4.0], "gamma": [0.1, "scale"]}, X, LABELS, fit, cv=cv)
     assert_same(ours, theirs, exact=True)
@@ -502,18 +503,18 @@ def test_what_is_fitted_one_by_one():
 
 
 def test_large_pairs_of_classes_are_left_to_the_working_set(monkeypatch):
-    monkeypatch.setattr(_cells, "LARGEST", 45)  # the first fold has more than that in two classes, the second has not
-    monkeypatch.setattr(_groups, "solve_pairs", Mock(side_effect=solve_pairs))
+    monkeypatch.setattr(_paths, "LARGEST", 45)  # the first fold has more than that in two classes, the second has not
+    monkeypatch.setattr(_paths, "solve_pairs", Mock(side_effect=solve_pairs))
     cv = [(np.arange(60), np.arange(60, 75)), (np.arange(60, 75), np.arange(60))]
     ours, theirs = both(SVC(tol=TIGHT), {"C": [0.5, 1.0, 8.0]}, X, LABELS, cv=cv, refit=False)
     assert_same(ours, theirs, exact=True)
-    sizes = [sum(map(len, call.args[1])) for call in _groups.solve_pairs.call_args_list]
+    sizes = [sum(map(len, call.args[1])) for call in _paths.solve_pairs.call_args_list]
     assert sizes == [2, 15]  # one problem to load the code, and all of the second fold
     assert ours.sharing_["fits"] == 6
 
 
 def test_a_tolerance_beyond_double_precision_is_reported(monkeypatch):
-    monkeypatch.setattr(_groups, "solve_pairs", partial(solve_pairs, most=1))
+    monkeypatch.setattr(_paths, "solve_pairs", partial(solve_pairs, most=1))
     with pytest.warns(ConvergenceWarning, match="tol = 1e-30 was not reached in"):
         KernelSearchCV(SVC(tol=1e-30), {"C": [1.0]}, refit=False).fit(X, LABELS)
 

@@ -19,8 +19,6 @@ from .._errors import check_number, where
 from .._folds import folds
 from ..context import StoppedError, current
 from ..methods.base import Estimator
-from ..methods.spline import SmoothingSpline
-from ..solvers.banded import smooth
 from ..solvers.leave_one_out import at_new_points, refuse_determined
 from ..solvers.spectral import Spectral
 from ..types import Array, Data, EstimatorLike, Splitter
@@ -133,13 +131,12 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
         if hasattr(self.estimator_, "n_features_in_"):
             self.n_features_in_ = self.estimator_.n_features_in_
         self._form: Any = None
-        self._spline: Any = None  # its leave-one-out fits take one sweep each
+        self._samples: Any = None  # where the estimator itself evaluates its leave-one-out fits at new points
+        model = self.estimator_
         if self.cv is None and not self.refit:
-            model = self.estimator_
             self._form = model.linear_form(X, y) if hasattr(model, "linear_form") else None
-            if self._form is None and hasattr(model, "leave_one_out_"):
-                self._spline = model
-        self.method_ = "refit" if self._form is None and self._spline is None else "closed_form"
+            self._samples = X if self._form is None and hasattr(model, "left_out_at") else None
+        self.method_ = "refit" if self._form is None and self._samples is None else "closed_form"
         if self.method_ == "refit":
             self._fit_again(X, y, target)
         elif self._form is not None:
@@ -148,11 +145,9 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
             self.residuals_ = target - host(path.leave_one_out(form.b, form.alphas))[:, 0, 0]
             self._smoother = path.solve(eye(form.gram.n, form.b), form.alphas[0])
         else:
-            self.residuals_ = target - self._spline.leave_one_out_
+            self.residuals_ = target - model.leave_one_out_
             refuse_determined(np.where(np.isnan(self.residuals_), 0.0, 1.0))
-            # samples equal up to rounding are merged into the first
-            x = np.asarray(X, dtype=np.float64).reshape(len(target))
-            self._place = np.searchsorted(self._spline.x_, x, side="right") - 1
+            self._samples = np.array(X, dtype=np.float64).reshape(-1)
         return self
 
     def _fit_again(self, X: Data, y: Array, target: np.ndarray) -> None:
@@ -200,8 +195,9 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
     def _left_out(self, X: Data) -> np.ndarray:
         """f⁽⁻ⁱ⁾(x), of shape (m, n)."""
         form = self._form
-        if self._spline is not None:
-            return self._left_out_of_spline(self._spline, X)
+        if self._samples is not None:
+            left_out: np.ndarray = self.estimator_.left_out_at(X, self._samples, self.residuals_)
+            return left_out
         if form is None:
             pairwise = get_tags(self.estimator).input_tags.pairwise
             found = [host(model.predict(X[:, train] if pairwise else X)) for model, train in self._fits]
@@ -211,23 +207,6 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
         h = None if form.basis is None else like(form.basis(points), cross)
         values, residuals = like(host(self.estimator_.predict(X)), cross), like(self.residuals_, cross)
         return host(at_new_points(self._smoother, cross, h, values, residuals))
-
-    def _left_out_of_spline(self, model: SmoothingSpline, X: Data) -> np.ndarray:
-        """By the response to an additional sample of value 1 at x, with all others 0, corrected for its weight."""
-        # with C the covariance of the values under unit noise, s(x) = w C(·, x), and the fit to that sample alone is
-        # vC(·, x)/(1 + vC(x, x)) for its weight v; v = 1/C(x, x) is accurate
-        x = np.asarray(X, dtype=np.float64).reshape(-1)
-        values, variance = model.predict(x), model._variance(x)
-        out = np.empty((len(x), len(self.residuals_)))
-        penalty, zeros = model.lam_ * model._mean_weight, np.zeros(len(model.x_))
-        for j, point in enumerate(x):
-            k = int(np.searchsorted(model.x_, point))
-            u = (np.insert(model.x_, k, point) - model._start) / model._range
-            weight, y = np.insert(model.weight_, k, 1 / variance[j]), np.insert(zeros, k, 1.0)
-            f = smooth(np.diff(u), weight, y, penalty, int(model.order)).states[:, 0]
-            response = np.delete(f, k) / (1 - f[k]) * variance[j]
-            out[j] = values[j] - response[self._place] * self.residuals_
-        return out
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

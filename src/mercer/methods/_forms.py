@@ -5,7 +5,7 @@ Code that assesses, tunes or exports estimators uses these forms instead of test
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any, ClassVar
@@ -68,6 +68,8 @@ class Forms:
     _solves_system: bool = False
     minimises_risk: ClassVar[bool] = False  # whether a fit minimises Σ wℓ + ½α‖f‖² for a convex loss and a fixed α or C
     kernel_compares: ClassVar[str] = ""  # objects that the kernel compares, if not samples, and the remedy
+    kernel_parameter: ClassVar[str] = "kernel"
+    path_parameter: ClassVar[str] = ""  # `path_form` solves the fits for all its values together
 
     def fitted_form(self) -> Any:
         """The fitted estimator that predicts: this one, or the one it holds."""
@@ -111,6 +113,15 @@ class Forms:
     ) -> Objective:
         """One of `criteria` on these data, as a function of the kernel and the penalty."""
         raise NoProblemError(f"{type(self).__name__} has no criterion with a gradient")
+
+    def path_form(self, values: Sequence[Any]) -> Any:
+        """The fits for these values of `path_parameter`, solved together; None if each must be fitted by itself."""
+        return None
+
+    @property
+    def documented_problem(self) -> int:
+        """Which of the equations in the docstring this fit solved."""
+        return 0
 
     @property
     def system_alpha(self) -> float | None:
@@ -167,7 +178,8 @@ def with_kernel(estimator: EstimatorLike, kernel: KernelLike) -> Any:
 def instead_of_named(estimator: EstimatorLike, kernel: KernelLike | list[Kernel]) -> dict[str, Any]:
     """The kernel as a parameter, and those of named kernels at their defaults."""
     defaults = signature(type(estimator)).parameters
-    return {"kernel": kernel} | {name: defaults[name].default for name in OF_KERNELS if name in defaults}
+    own = getattr(estimator, "kernel_parameter", "kernel")
+    return {own: kernel} | {name: defaults[name].default for name in OF_KERNELS if name in defaults}
 
 
 def frozen(model: EstimatorLike, y: Array) -> Any:

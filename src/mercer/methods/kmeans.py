@@ -8,7 +8,7 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 
 from .._array import host, is_numpy, is_sparse, like, namespace
@@ -132,6 +132,11 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     def _needs(self, n: int) -> str:
         return "factor"
+
+    def affinity_form(self, X: Data) -> Gram:
+        """The kernel matrix of these samples, as a fit would represent it."""
+        model = clone(self)
+        return model._build(model._check_sample(X), constants=True)
 
     def fit(self, X: Data, y: Array = None, sample_weight: Array = None) -> Self:
         """Find clusters of the sample X; y is ignored. Samples of weight 0 are only labelled."""

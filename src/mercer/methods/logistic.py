@@ -123,6 +123,11 @@ class KernelLogisticRegression(LogisticMethod):
     array([[0.5, 0.5]])
     """
 
+    @property
+    def documented_problem(self) -> int:
+        """The second equation of the docstring for more than two classes."""
+        return int(len(self.classes_) > 2)
+
     gram: GramLike = "auto"
     solver: str = "auto"
     random_state: RandomState = None

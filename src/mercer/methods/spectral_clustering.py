@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix
 from scipy.sparse.csgraph import connected_components
-from sklearn.base import ClusterMixin
+from sklearn.base import ClusterMixin, clone
 from sklearn.neighbors import NearestNeighbors
 
 from .._array import asymmetry, eps, host, is_sparse, like, namespace
@@ -128,6 +128,8 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
     True
     """
 
+    kernel_parameter = "affinity"
+
     n_clusters: int = 8
     _: KW_ONLY
     eigen_solver: Any = None
@@ -184,7 +186,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
             raise ValueError(
                 f"{where(self)}: n_components = {self.n_components} exceeds the {n} samples; give at most {n}, or None."
             )
-        self.spectrum_ = self._leading(operator, k if self.n_components is None else self.n_components, rng)
+        self.spectrum_ = self.leading(operator, k if self.n_components is None else self.n_components, rng)
         self.eigenvalues_ = self.spectrum_.values
         vectors = self.spectrum_.vectors * like(connected, self.spectrum_.vectors)[:, None]
         walk = vectors / operator.roots[:, None]
@@ -216,6 +218,10 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         check_choice(self, "normalization", self.normalization, NORMALIZATIONS)
         check_eigen_solver(self, self.eigen_solver, SOLVERS)
         check_number(self, "eigen_tol", self.eigen_tol, at_least=0, besides=("auto",))
+
+    def affinity_form(self, X: Data) -> Operator:
+        """The affinities of these samples, as a fit would compute them: a kernel matrix or a graph."""
+        return clone(self)._affinities(X)
 
     def _affinities(self, X: Data) -> Operator:
         """The affinities of the sample as an operator."""
@@ -270,8 +276,8 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
                 "separated before any other clusters. Widen the kernel or raise n_neighbors to link them."
             )
 
-    def _leading(self, operator: NormalizedGram, count: int, rng: np.random.Generator) -> Spectrum:
-        """The largest eigenvalues of the normalised affinities, with eigenvectors that do not depend on rounding."""
+    def leading(self, operator: NormalizedGram, count: int, rng: np.random.Generator) -> Spectrum:
+        """The largest eigenvalues of normalised affinities, with eigenvectors that do not depend on rounding."""
         # all eigenvectors of an eigenvalue repeated beyond `count` are needed; iterative solvers seek a limited number
         most = operator.factor().shape[1] if "factor" in operator.provides else operator.n
         wanted = min(count + 1, most)

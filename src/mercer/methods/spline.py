@@ -382,6 +382,29 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
         variance[order] = smooth(np.diff(u), weight, y, self.lam_ * self._mean_weight, int(self.order)).variance
         return variance[len(self.x_) :]
 
+    def left_out_at(self, X: Data, samples: Data, residuals: np.ndarray) -> np.ndarray:
+        """The fits without each training sample at new points, of shape (points, samples).
+
+        `residuals` are the leave-one-out residuals of the training samples. Each point takes one sweep, for the
+        response to an additional sample of value 1 there, with all others 0.
+        """
+        # with C the covariance of the values under unit noise, s(x) = w C(·, x), and the fit to that sample alone is
+        # vC(·, x)/(1 + vC(x, x)) for its weight v; v = 1/C(x, x) is accurate
+        x = self._check_data(X)[:, 0]
+        values, variance = self.predict(x), self._variance(x)
+        # samples equal up to rounding are merged into the first
+        place = np.searchsorted(self.x_, self._check_data(samples)[:, 0], side="right") - 1
+        out = np.empty((len(x), len(residuals)))
+        zeros = np.zeros(len(self.x_))
+        for j, point in enumerate(x):
+            k = int(np.searchsorted(self.x_, point))
+            u = (np.insert(self.x_, k, point) - self._start) / self._range
+            weight, ones = np.insert(self.weight_, k, 1 / variance[j]), np.insert(zeros, k, 1.0)
+            f = smooth(np.diff(u), weight, ones, self.lam_ * self._mean_weight, int(self.order)).states[:, 0]
+            response = np.delete(f, k) / (1 - f[k]) * variance[j]
+            out[j] = values[j] - response[place] * residuals
+        return out
+
     def derivative(self, X: Data, order: int = 1) -> np.ndarray:
         """The derivative f^(order) at X."""
         check_is_fitted(self)

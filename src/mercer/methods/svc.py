@@ -22,6 +22,7 @@ from ..types import Array, ClassWeight, Data, RandomState
 from ._classifier import Classifier, Layout, SolvedTask, Task
 from ._forms import NoProblemError, SolvedProblem
 from ._objective import of_machines
+from ._paths import PairwisePath, pairwise_path
 from ._svm import HARD, DropIn, Sample, rescaled
 
 JOINT = ("crammer_singer", "kbb")
@@ -137,6 +138,7 @@ class SVC(DropInClassifier):
 
     criteria = MARGIN
     minimises_risk = True
+    path_parameter = "C"
 
     C: float = 1.0
     loss: str = "hinge"
@@ -182,6 +184,10 @@ class SVC(DropInClassifier):
         w = w * self.class_weight_[np.searchsorted(self.classes_, target)]
         loss = Hinge() if self.loss == "hinge" else SquaredHinge()
         return self._solved(X, loss, np.where(target == self.classes_[1], 1.0, -1.0), w)
+
+    def path_form(self, values: Sequence[Any]) -> PairwisePath | None:
+        """The machines of all pairs of classes for these values of C; None if each must be fitted by itself."""
+        return pairwise_path(self, values) if type(self) is SVC else None  # a subclass may fit in another way
 
     def tuning_objective(
         self, criterion: str, X: Data, y: Array, sample_weight: Array = None, monitor: Monitor | None = None

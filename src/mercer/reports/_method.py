@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import KernelLogisticRegression
 from ..types import EstimatorLike
 from ._case import Case
 from ._cautions import edges, solutions, tried_values
@@ -48,8 +47,8 @@ def method(case: Case, estimate: Estimate) -> str:
 def equations(model: EstimatorLike) -> list[str]:
     """The problem of a fitted model, with the loss and the penalty that its docstring leaves generic."""
     own = documented(type(model))
-    several = isinstance(model, KernelLogisticRegression) and len(model.classes_) > 2
-    found = own[several : several + 1]
+    which = getattr(model, "documented_problem", 0)
+    found = own[which : which + 1]
     if found and r"\ell" in found[0] and hasattr(model, "loss_"):
         found += documented(type(model.loss_))[:1]
     if found and r"\Psi" in found[0]:

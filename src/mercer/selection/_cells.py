@@ -1,8 +1,8 @@
 """The cells of a search, each a setting and a fold, and their results.
 
-Settings of `SVC` that differ only in C are solved together (`_groups`). All others are fitted and scored by
-scikit-learn's function, with indices in place of samples: a `_Cell` replaces the estimator and turns indices into
-blocks of a matrix held by `Sample`, or into samples if nothing can be shared.
+Settings that differ only in the estimator's `path_parameter` are solved together if it has a `path_form`. All others
+are fitted and scored by scikit-learn's function, with indices in place of samples: a `_Cell` replaces the estimator and
+turns indices into blocks of a matrix held by `Sample`, or into samples if nothing can be shared.
 """
 
 from __future__ import annotations
@@ -27,11 +27,7 @@ from .. import _threads
 from .._checkpoint import Checkpoint
 from .._errors import where
 from ..context import Context
-from ..methods import SVC
-from ..methods.base import SupportVectorMachine
-from ..solvers.fit.many import LARGEST, PairPath, vote
 from ..types import Array, Data, EstimatorLike
-from ._groups import Answers, load, machines, suits
 from ._sample import NOT_OF_THE_KERNEL, Sample, position
 from ._work import run
 
@@ -46,6 +42,7 @@ class Work:
         self.search, self.X, self.y, self.scorers, self.splits = search, X, y, scorers, splits
         self.fit_params, self.score_params = routed.estimator.fit, routed.scorer.score
         self.candidates = search._candidates()
+        self.along: str = getattr(search.estimator, "path_parameter", "")
         self.cells = [(i, s) for i in range(len(self.candidates)) for s in range(len(splits))]
         self.stop, self.interrupted = np.zeros(1), False
         several = getattr(scorers, "_scorers", None)  # by name, if several are in one object
@@ -93,11 +90,8 @@ class Work:
         save()  # fail early if the file cannot be written
 
         tasks = self._tasks(found)
-        if any(isinstance(part, SupportVectorMachine) for part in _parts(search.estimator)):
-            load()
         with ExitStack() as stack:
-            if self.sample.workers > 1 or isinstance(search.estimator, SVC):
-                # workers share the cores, and blocks of SVC are small
+            if self.sample.workers > 1 or self.along:  # workers share the cores, and the blocks of a path are small
                 stack.enter_context(_threads.one_blas_thread)
             try:
                 run(tasks, self._evaluate, receive, self.sample.workers, context, self.stop)
@@ -156,14 +150,14 @@ class Work:
         groups: dict[tuple[int, int], list[int]] = {}
         for i, params in enumerate(self.candidates):
             kernel = {name: v for name, v in params.items() if name not in NOT_OF_THE_KERNEL}
-            rest = {name: v for name, v in params.items() if name != "C"}
+            rest = {name: v for name, v in params.items() if name != self.along}
             groups.setdefault((position(kernels, kernel), position(rests, rest)), []).append(i)
         tasks: list[tuple[_Group | None, list[Cell]]] = []
         for _, settings in sorted(groups.items()):
             group, alone = self._group(settings), list[Cell]()
             for s in range(len(self.splits)):
                 left = [(i, s) for i in (group.settings if group else settings) if (i, s) not in found]
-                if group and self._are_small[s]:
+                if group and group.path.takes(self._counts[s]):
                     tasks += [(group, left)] if left else []
                 else:
                     alone += left
@@ -171,27 +165,27 @@ class Work:
         return tasks
 
     @cached_property
-    def _are_small(self) -> list[bool]:
-        """For each fold, whether its two largest classes together are small enough for `solve_pairs`."""
+    def _counts(self) -> list[np.ndarray]:
+        """The number of samples of each class in the training part of each fold."""
         assert self._labels is not None
-        counts = [np.sort(np.bincount(self._labels[1][train])) for train, _ in self.splits]
-        return [bool(sizes[-2:].sum() <= LARGEST) for sizes in counts]
+        return [np.bincount(self._labels[1][train]) for train, _ in self.splits]
 
     def _group(self, settings: list[int]) -> _Group | None:
-        """Settings that differ only in C, in increasing order, if they can be solved together."""
+        """Settings along the path parameter, in increasing order, if they can be solved together."""
         watched = getattr(self.search.estimator, "_skl_callbacks", None)  # callbacks must see every fit
-        if watched or self._labels is None or self._weight is None:
+        if not self.along or watched or self._labels is None or self._weight is None:
             return None
         try:
             estimator = clone(self.search.estimator)
             estimator.set_params(**clone(self.candidates[settings[0]], safe=False))
         except Exception:  # the fit of each setting reports its own error
             return None
-        strengths = [self.candidates[i].get("C", estimator.C) for i in settings] if type(estimator) is SVC else []
-        if not suits(estimator, strengths) or self.sample.obstacle(estimator):
+        strengths = [self.candidates[i].get(self.along, getattr(estimator, self.along)) for i in settings]
+        path = estimator.path_form(strengths)
+        if path is None or self.sample.obstacle(estimator):
             return None
         order = np.argsort(np.array(strengths, dtype=np.float64), kind="stable")
-        return _Group(estimator, {settings[k]: float(strengths[k]) for k in order})
+        return _Group(estimator, path, {settings[k]: float(strengths[k]) for k in order})
 
     @cached_property
     def _labels(self) -> tuple[np.ndarray, np.ndarray] | None:
@@ -240,7 +234,7 @@ class Work:
         )
 
     def _together(self, group: _Group, cells: list[Cell]) -> dict[Cell, dict[str, Any]] | None:
-        """Results of cells of one fold that differ only in C; None if they must be fitted one by one."""
+        """Results of cells of one fold along a path; None if they must be fitted one by one."""
         assert self._labels is not None and self._weight is not None
         labels = self._labels[1]
         train, test = (self.sample.everything[part] for part in self.splits[cells[0][1]])
@@ -249,57 +243,42 @@ class Work:
         if isinstance(found, str):
             return None
         K = np.ascontiguousarray(found.K, dtype=np.float64)
-        present = np.unique(labels[train])
-        members = [train[labels[train] == c] for c in present]
+        members = [train[labels[train] == c] for c in np.unique(labels[train])]
         strengths = np.array([group.settings[i] for i, _ in cells])
         try:
-            path = machines(
-                group.estimator, K, found.claim, members, np.asarray(self.y), self._weight, strengths, self.stop
-            )
+            solved = group.path.solve(K, found.claim, members, np.asarray(self.y), self._weight, strengths, self.stop)
         except ValueError:  # invalid class weights: each fit reports its own error
             return None
-        if path is None:
+        if solved is None:
             return None
         if self.stop[0]:
             return {}
         fitted = perf_counter()
-        scores = {"test_scores": self._scores(group.estimator, path, present, K, test)}
+        scores = {"test_scores": self._scores(solved, test)}
         scored = perf_counter()
         if self.search.return_train_score:
-            scores["train_scores"] = self._scores(group.estimator, path, present, K, train)
+            scores["train_scores"] = self._scores(solved, train)
         share = 1 / len(cells)
         times = {"fit_time": share * (fitted - started), "score_time": share * (scored - fitted)}
         self.sample.count("", len(cells))
         common = {"fit_error": None, "n_test_samples": len(test)} | times
         return {cell: common | {name: v[k] for name, v in scores.items()} for k, cell in enumerate(cells)}
 
-    def _scores(
-        self, estimator: SVC, path: PairPath, present: np.ndarray, K: np.ndarray, rows: np.ndarray
-    ) -> list[Any]:
-        """Scores of the machines for each C on the samples `rows`."""
-        assert self._labels is not None
-        classes, labels = self._labels
-        values = path.decisions(K, rows)
+    def _scores(self, solved: Any, rows: np.ndarray) -> list[Any]:
+        """Scores of each fit of a path on the samples `rows`."""
         params = _check_method_params(self.sample.everything, params=self.score_params, indices=rows)
-        if self.accuracy and not params:
-            hits = present[vote(values, len(present), estimator.break_ties)] == labels[rows]
-            return hits.mean(axis=1).tolist()
         y = _safe_indexing(self.y, rows)
-        options = classes[present], estimator.decision_function_shape, estimator.break_ties
-        answers = [Answers(options[0], v, *options[1:]) for v in values]
-        return [_score(a, rows, y, self.scorers, params, self.search.error_score) for a in answers]
+        if self.accuracy and not params:
+            return (solved.labels(rows) == np.asarray(y)).mean(axis=1).tolist()
+        return [_score(m, rows, y, self.scorers, params, self.search.error_score) for m in solved.machines(rows)]
 
 
 class _Group(NamedTuple):
-    """An estimator, and the value of C, increasing, for each setting that differs from it only in C."""
+    """An estimator, its path, and the value of the path parameter, increasing, for each setting along it."""
 
-    estimator: SVC
+    estimator: Any
+    path: Any
     settings: dict[int, float]
-
-
-def _parts(estimator: EstimatorLike) -> list[Any]:
-    """An estimator and its nested parameters, which include inner estimators."""
-    return [estimator, *(estimator.get_params().values() if hasattr(estimator, "get_params") else ())]
 
 
 class _Cell:

@@ -14,7 +14,6 @@ from .._array import host, namespace, on_host
 from .._errors import where
 from .._same import same
 from ..kernels import Definiteness, Kernel, Precomputed, Radial, is_kernel
-from ..methods import SVC
 from ..methods.base import KernelEstimator, is_kernel_estimator, with_kernel
 from ..types import Array, Data, EstimatorLike, Namespace
 
@@ -150,8 +149,8 @@ class Sample:
             X, _ = clone(estimator)._check_data(kernel, self.X, None, reset=True)
             claim = kernel.definiteness_in(kernel.domain.dimension(X))
             given = kernel.domain.precomputed
-            if isinstance(estimator, SVC) and hasattr(X, "astype"):
-                X = X.astype(np.float64, copy=False)  # SVC checks its stopping criterion in double precision
+            if getattr(estimator, "path_parameter", "") and hasattr(X, "astype"):
+                X = X.astype(np.float64, copy=False)  # paths check their stopping criterion in double precision
             found = Matrix(X if given else self._compute(kernel, X), claim, given)
             self.matrices += not given
         except Exception as error:

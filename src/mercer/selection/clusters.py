@@ -20,9 +20,8 @@ from ..gram import GramLike, Operator, as_representation
 from ..gram.normalized import NormalizedGram
 from ..kernels import KernelLike
 from ..kernels.expression import as_kernel
-from ..kernels.sklearn_names import SKLEARN
-from ..methods.kmeans import KernelKMeans
-from ..methods.spectral_clustering import GRAPHS, SpectralClustering
+from ..methods import SpectralClustering
+from ..methods.base import with_kernel
 from ..types import Array, Data, EstimatorLike, RandomState
 
 ME = "choose_clusters"
@@ -62,7 +61,7 @@ class ClusterChoice:
 @speaking
 @complete
 def choose_clusters(
-    estimator: KernelKMeans | SpectralClustering,
+    estimator: EstimatorLike,
     X: Data,
     *,
     n_clusters: Sequence[int] = range(2, 11),
@@ -112,6 +111,7 @@ def choose_clusters(
 
     Examples
     --------
+    >>> from mercer import KernelKMeans
     >>> from sklearn.datasets import make_blobs
     >>> X, _ = make_blobs(150, centers=4, cluster_std=0.6, random_state=1)
     >>> choice = choose_clusters(SpectralClustering(gamma=0.5), X, method="eigengap")
@@ -120,7 +120,7 @@ def choose_clusters(
     >>> choose_clusters(KernelKMeans(), X, method="silhouette", random_state=0).n_clusters
     4
     """
-    if not isinstance(estimator, (KernelKMeans, SpectralClustering)):
+    if not hasattr(estimator, "affinity_form"):
         raise TypeError(f"{ME}: estimator is a {type(estimator).__name__}; pass KernelKMeans or SpectralClustering.")
     check_choice(ME, "method", method, ("eigengap", "stability", "silhouette"))
     candidates = _candidates(n_clusters, 1 if method == "eigengap" else 2)
@@ -184,13 +184,6 @@ def _candidates(n_clusters: Any, least: int) -> np.ndarray:
     return np.array(sorted(set(values)))
 
 
-def _operator(estimator: KernelKMeans | SpectralClustering, X: Data) -> Operator:
-    """The affinities used by the estimator."""
-    if isinstance(estimator, SpectralClustering):
-        return estimator._affinities(X)
-    return estimator._build(estimator._check_sample(X), constants=True)
-
-
 def _seed(rng: np.random.Generator) -> int:
     return int(rng.integers(2**31 - 1))
 
@@ -208,12 +201,12 @@ def _clustered(
 
 
 def _by_gap(estimator: EstimatorLike, X: Data, candidates: np.ndarray, rng: np.random.Generator) -> ClusterChoice:
-    operator = NormalizedGram(_operator(estimator, X), ME)
+    operator = NormalizedGram(estimator.affinity_form(X), ME)
     most = int(candidates[-1])
     if most >= operator.n:
         raise ValueError(f"{ME}: n_clusters goes up to {most}; it must be less than the {operator.n} samples.")
-    solver = estimator if isinstance(estimator, SpectralClustering) else SpectralClustering()
-    values = host(solver._leading(operator, most + 1, rng).values)
+    solver = estimator if hasattr(estimator, "leading") else SpectralClustering()
+    values = host(solver.leading(operator, most + 1, rng).values)
     gaps = values[candidates - 1] - values[candidates]
     return ClusterChoice(int(candidates[gaps.argmax()]), "eigengap", candidates, gaps, eigenvalues=values)
 
@@ -221,7 +214,7 @@ def _by_gap(estimator: EstimatorLike, X: Data, candidates: np.ndarray, rng: np.r
 def _by_silhouette(
     estimator: EstimatorLike, X: Data, candidates: np.ndarray, rng: np.random.Generator
 ) -> ClusterChoice:
-    operator = _operator(estimator, X)
+    operator = estimator.affinity_form(X)
     if "sparse" in operator.provides:
         raise TypeError(
             f'{ME}: method = "silhouette" needs the distances of a kernel, but the affinity is a graph; use "eigengap" '
@@ -268,7 +261,7 @@ def _by_stability(
     fraction: float,
     rng: np.random.Generator,
 ) -> ClusterChoice:
-    domain, n = _settle(estimator, X)
+    estimator, domain, n = _settle(estimator, X)
     pairwise = get_tags(estimator).input_tags.pairwise
     size = round(fraction * n)
     if size <= candidates[-1]:
@@ -279,7 +272,7 @@ def _by_stability(
     def clustered(index: np.ndarray) -> list[np.ndarray]:
         part = domain.take(X, index)
         part = part[:, index] if pairwise else part
-        return _clustered(estimator, _operator(clone(estimator), part), part, candidates, rng)
+        return _clustered(estimator, estimator.affinity_form(part), part, candidates, rng)
 
     agreement = np.empty((len(candidates), n_resamples))
     for r in range(n_resamples):
@@ -293,11 +286,10 @@ def _by_stability(
     return ClusterChoice(int(stable[-1]), "stability", candidates, scores, errors)
 
 
-def _settle(estimator: EstimatorLike, X: Data) -> tuple[Any, int]:
-    """Fix data-driven kernel parameters on the whole sample; return the domain and the sample size."""
-    operator: Any = _operator(clone(estimator), X)
-    name = "kernel" if isinstance(estimator, KernelKMeans) else "affinity"
-    value = getattr(estimator, name)
-    if not (isinstance(value, str) and (value in GRAPHS or value in SKLEARN)) and "sparse" not in operator.provides:
-        estimator.set_params(**{name: operator.kernel})
-    return estimator._kernel(1).domain, operator.n
+def _settle(estimator: EstimatorLike, X: Data) -> tuple[Any, Any, int]:
+    """The estimator with kernel parameters fixed on the whole sample, the domain, and the sample size."""
+    operator: Any = estimator.affinity_form(X)
+    domain = clone(estimator)._kernel(1).domain
+    if "sparse" not in operator.provides and not domain.precomputed:
+        estimator = with_kernel(estimator, operator.kernel)
+    return estimator, domain, operator.n

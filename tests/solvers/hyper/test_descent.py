@@ -61,3 +61,18 @@ def test_an_early_end_keeps_the_best(most):
     assert found.status is Status.TIME_BUDGET and len(seen) == most + 1
     best = min(seen[:most], key=lambda pair: pair[0])[1] if most else start
     np.testing.assert_array_equal(found.place, best)
+
+
+@pytest.mark.parametrize("noise, converged", [(1e-9, True), (1e-3, True), (0.0, False)])
+def test_rounding_that_ends_a_search_is_told_from_a_wrong_slope(noise, converged):
+    """A noisy value stops every line search; so does a slope that is no derivative, far from the minimum."""
+    rng = np.random.default_rng(0)
+
+    def function(u):
+        value, slope = valley(u)
+        return value + noise * rng.uniform(-1, 1), slope if converged else -slope
+
+    found = descend(function, np.array([3.0, -4.0]), (np.full(2, -10.0), np.full(2, 10.0)))
+    assert (found.status is Status.CONVERGED) == converged
+    if converged:
+        np.testing.assert_allclose(found.place, 0.5, atol=3 * noise**0.5 + 1e-5)

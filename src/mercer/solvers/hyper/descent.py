@@ -119,6 +119,25 @@ def descend(
             options=options,
         )
         found.status = ENDS[int(end.status)]
+        if found.status is Status.NO_DESCENT and _promises_no_more(function, found, bounds):
+            found.status = Status.CONVERGED  # as far as the function can be computed
     except StoppedError as stopped:
         found.status = stopped.status
     return found
+
+
+def _promises_no_more(function: Callable[[np.ndarray], tuple[float, np.ndarray]], found: Descent, bounds: Any) -> bool:
+    """Whether a step along the slope would gain less than the rounding of the function."""
+    u, (low, high) = found.place.copy(), bounds
+    slope = np.where(((u <= low) & (found.slope > 0)) | ((u >= high) & (found.slope < 0)), 0.0, found.slope)
+    length = float(np.linalg.norm(slope))
+    if length == 0:
+        return True
+    near = [np.clip(u + k * 1e-9 * np.maximum(1.0, np.abs(u)), low, high) for k in (-2, -1, 1, 2)]
+    ahead = np.clip(u - 1e-3 * slope / length, low, high)
+    try:
+        rounding = max(abs(function(v)[0] - found.value) for v in near)
+        curvature = float((slope - function(ahead)[1]) @ (u - ahead)) / float((u - ahead) @ (u - ahead))
+    except ValueError:  # at the edge of its domain
+        return False
+    return 0.5 * length**2 <= curvature * rounding
