@@ -37,6 +37,7 @@ from mercer.kernels.expression import parse
 
 from .._folds import drawn
 from .._threads import one_blas_thread
+from ..types import EstimatorLike
 from ._columns import DataError
 from ._sample import Sample
 
@@ -102,7 +103,7 @@ class Plan:
         X, _ = self.part
         return X if self.scaler is None else clone(self.scaler).fit_transform(X)
 
-    def whole(self, estimator: Any) -> Any:
+    def whole(self, estimator: EstimatorLike) -> Any:
         """Scaler and estimator in one."""
         return estimator if self.scaler is None else make_pipeline(clone(self.scaler), estimator)
 

@@ -173,7 +173,7 @@ def _plain(value: Any) -> Any:
 def command(name: str | None = None, examples: Sequence[str] = ()) -> Callable[[Any], click.Command]:
     """Make a function of (output, …) a command with --json, --quiet and --debug, and one-sentence errors."""
 
-    def make(function: Any) -> click.Command:
+    def make(function: Callable[..., Any]) -> click.Command:
         @wraps(function)
         def run(as_json: bool, quiet: bool, debug: bool, **arguments: Any) -> None:
             output = Output(as_json, quiet)

@@ -20,6 +20,7 @@ from mercer.selection import KernelSearchCV, compare
 
 from .._folds import drawn
 from .._threads import one_blas_thread
+from ..types import EstimatorLike
 from ._columns import DataError
 from ._guess import Plan, linear_baseline, trivial_baseline
 from ._output import Output
@@ -141,7 +142,7 @@ def _search(plan: Plan, output: Output, seconds: float | None, settings: int) ->
             return search, True
 
 
-def searcher(plan: Plan, estimator: Any) -> KernelSearchCV:
+def searcher(plan: Plan, estimator: EstimatorLike) -> KernelSearchCV:
     """The search for the best setting, on the rows for tuning."""
     sample, y = plan.sample, plan.part[1]
     labels = y if sample.task == "classification" else None
@@ -211,7 +212,7 @@ class Subject:
     remark: str = ""
 
 
-def reported(plan: Plan, tuned: Tuned, estimator: Any, clock: Clock, fold: float) -> Subject | None:
+def reported(plan: Plan, tuned: Tuned, estimator: EstimatorLike, clock: Clock, fold: float) -> Subject | None:
     """The subject of a report as time allows: whole search, chosen setting, no error estimate, or None.
 
     `fold` is the time of one fold of the comparison, in seconds.

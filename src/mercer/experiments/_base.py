@@ -114,7 +114,7 @@ class Experiment:
 def experiment(name: str, title: str, source: str, minutes: float) -> Callable[[Any], Experiment]:
     """Register a function as an experiment."""
 
-    def enter(function: Any) -> Experiment:
+    def enter(function: Callable[..., Any]) -> Experiment:
         EXPERIMENTS[name] = Experiment(name, title, source, minutes, function)
         return EXPERIMENTS[name]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer import KernelRidge, KernelRidgeCV
 from mercer.datasets import load_uci_regression
-from mercer.gram import IncompleteCholesky, Nystrom
+from mercer.gram import GramLike, IncompleteCholesky, Nystrom
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.bandwidth import median
 
@@ -24,7 +24,7 @@ def low_rank(result: Result, quick: bool, draw: Draw) -> None:
     fit, test = sample(n)
     alpha, kernel = settings(*(part[:1000] for part in fit))
 
-    def measure(gram: Any) -> tuple[float, float]:
+    def measure(gram: GramLike) -> tuple[float, float]:
         model = KernelRidge(alpha=alpha, kernel=kernel, gram=gram, random_state=0)
         start = time.perf_counter()
         model.fit(*fit)

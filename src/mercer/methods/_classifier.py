@@ -23,7 +23,7 @@ from .._random import generator
 from .._targets import check_class_weight
 from .._threads import one_blas_thread
 from ..solvers.fit.boxes import BoxSolver, Pairs
-from ..solvers.fit.held import BoxSolutions, joined
+from ..solvers.fit.held import BoxSolutions, joined, offsets_of
 from ..solvers.fit.many import vote
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
 from ..types import Array, Data
@@ -278,12 +278,8 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients, one row per sample and one column per machine, and the offsets."""
         layout, n = self._layout(members), sum(len(m) for m in members)
-        if isinstance(solutions, BoxSolutions):
-            beta, offsets = solutions.beta, solutions.offsets
-        else:
-            beta = np.concatenate([s.beta for s in solutions])
-            offsets = np.array([s.offsets for s in solutions])
-        scale, intercept = self._scale_and_offset(offsets)
+        beta = solutions.beta if isinstance(solutions, BoxSolutions) else np.concatenate([s.beta for s in solutions])
+        scale, intercept = self._scale_and_offset(offsets_of(solutions))
         machine = np.repeat(np.arange(len(solutions)), np.diff(layout.edges))
         coefficients = np.zeros((n, len(solutions)))
         coefficients[layout.place, machine] = beta * np.broadcast_to(scale, len(solutions))[machine]

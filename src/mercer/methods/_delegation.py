@@ -8,7 +8,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..types import Array, Data
+from ..types import Array, Data, EstimatorLike
 from ._forms import Forms
 
 
@@ -44,7 +44,7 @@ class Delegating(Forms):
         return getattr(self.estimator_, "decide", super().decide)(values)
 
 
-def copy_tags(tags: Any, estimator: Any, *names: str) -> Any:
+def copy_tags(tags: Any, estimator: EstimatorLike, *names: str) -> Any:
     """Copy the estimator type and target tags from the inner estimator."""
     inner = get_tags(estimator)
     for name in ("estimator_type", "target_tags", "classifier_tags", "regressor_tags", *names):

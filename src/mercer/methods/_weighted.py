@@ -12,7 +12,7 @@ from sklearn.base import clone, is_regressor
 from .._array import host
 from .._units import power_of_two
 from ..context import current
-from ..gram import Gram
+from ..gram import Gram, GramLike
 from ..gram.centered import CenteredGram
 from ..gram.combined import Combined
 from ..kernels import Kernel
@@ -46,7 +46,7 @@ class Weighted:
         terms: list[Kernel] = [Scaled(kernel, float(c)) for kernel, c in pairs if c > 0]
         return terms[0] if len(terms) == 1 else Sum(terms)
 
-    def fitted(self, mu: np.ndarray, representation: Any, estimator: EstimatorLike = None) -> Any:
+    def fitted(self, mu: np.ndarray, representation: GramLike | None, estimator: EstimatorLike = None) -> Any:
         """The estimator fitted with weights μ, on this representation (None: as set by its parameters)."""
         model = clone(self.estimator if estimator is None else estimator)
         own = model.get_params(deep=False).get("gram")

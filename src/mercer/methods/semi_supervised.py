@@ -144,7 +144,7 @@ class SemiSupervised(Delegating, MetaEstimatorMixin, Estimator):
     def _bent(self, inner: Any, X: Any) -> dict[str, Any]:
         """Parameters that replace the kernel, or each of several, by its deformed version."""
 
-        def bend(kernel: Any) -> Kernel:
+        def bend(kernel: Kernel) -> Kernel:
             bent = Deformed(kernel, X, self.graph, self.weight, self.power, self.laplacian)
             return bent.normalized() if self.normalized else bent
 

@@ -15,6 +15,7 @@ from .._errors import check_choice, check_number, is_one_of, warn, where
 from ..context import Monitor
 from ..losses import FAR, Hinge, SquaredHinge
 from ..solvers.fit.boxes import BoxSolver
+from ..solvers.fit.held import offsets_of
 from ..solvers.fit.multiclass import MulticlassProblem
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
 from ..solvers.hyper import MARGIN, Objective
@@ -26,6 +27,7 @@ from ._paths import PairwisePath, pairwise_path
 from ._svm import HARD, DropIn, Sample, rescaled
 
 JOINT = ("crammer_singer", "kbb")
+FIRST = np.zeros(1, dtype=np.int64)  # a single machine
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -397,28 +399,32 @@ class NuSVC(DropInClassifier):
         return task
 
     def _task_problems(self, layout: Layout, weight: np.ndarray) -> BoxProblem:
-        for k in range(len(self._pairs)):
-            self._check_feasible(layout.y[layout[k]], weight[layout[k]])
-        return super()._task_problems(layout, weight)
+        self._check_feasible(layout.y, weight, layout.edges[:-1])
+        return self._problems(layout.y, weight, layout.edges[:-1])
 
-    def _check_feasible(self, y: np.ndarray, weight: np.ndarray) -> None:
-        least = min(weight[y > 0].sum(), weight[y < 0].sum())
-        if least < self.nu * weight.sum() / 2 * (1 - 1e-12):
+    def _check_feasible(self, y: np.ndarray, weight: np.ndarray, first: np.ndarray = FIRST) -> None:
+        total, least = _totals(y, weight, first)
+        if np.any(least < float(self.nu) * total / 2 * (1 - 1e-12)):
             raise ValueError(f"{where(self)}: the specified nu = {self.nu} is infeasible; lower it.")
 
     def _task_problem(self, y: np.ndarray, weight: np.ndarray, C: float | None = None) -> BoxProblem:
-        most = min(weight[y > 0].sum(), weight[y < 0].sum())  # a fold may have less of one class than ν requires
+        return self._problems(y, weight, FIRST)
+
+    def _problems(self, y: np.ndarray, weight: np.ndarray, first: np.ndarray) -> BoxProblem:
+        """The duals of machines, each from its `first` variable on, with LIBSVM's starting vectors."""
+        total, least = _totals(y, weight, first)
+        # a fold may have less of one class than ν requires
+        sums = np.repeat(np.minimum(float(self.nu) * total / 2, least), np.diff(np.append(first, len(y))))
         start = np.zeros(len(y))
         for sign in (1.0, -1.0):
-            mine = np.flatnonzero(y == sign)
-            start[mine] = sign * filled(weight[mine], min(self.nu * weight.sum() / 2, most))
+            start += sign * filled(np.where(y == sign, weight, 0.0), sums, first)
         lower, upper = np.where(y > 0, 0.0, -weight), np.where(y > 0, weight, 0.0)
         return BoxProblem(np.zeros(len(y)), lower, upper, (y < 0).astype(np.int64), start)
 
     def _report(self, solutions: Sequence[BoxSolution], held_out: Sequence[BoxSolution] = ()) -> None:
         super()._report(solutions, held_out)
-        vanishing = [s for s in solutions if s.converged and s.offsets[1] - s.offsets[0] <= 2 * self.tol]
-        if vanishing:
+        margins = offsets_of(solutions) @ [-1.0, 1.0]
+        if any(solutions[k].converged for k in np.flatnonzero(margins <= 2 * self.tol).tolist()):
             warn(
                 f"{where(self)}: nu = {self.nu} is so small that the margin ρ vanishes (below tol = {self.tol:g}), and "
                 "the machine, which is divided by ρ, is dominated by rounding; raise nu, or lower tol.",
@@ -432,7 +438,17 @@ class NuSVC(DropInClassifier):
         return 1 / rho, (plus + minus) / 2 / rho
 
 
-def filled(bounds: np.ndarray, total: float) -> np.ndarray:
-    """LIBSVM's starting vector: within 0 … bounds, of sum `total`, with the first entries at their bounds."""
-    before = np.concatenate([[0.0], np.cumsum(bounds)[:-1]])
+def filled(bounds: np.ndarray, total: Any, first: np.ndarray = FIRST) -> np.ndarray:
+    """LIBSVM's starting vectors: within 0 … bounds, of sum `total`, with the first entries of each at their bounds.
+
+    Each begins at an index in `first`, and `total` holds the sum for each entry.
+    """
+    before = np.cumsum(bounds) - bounds
+    before -= np.repeat(before[first], np.diff(np.append(first, len(bounds))))
     return np.clip(total - before, 0.0, bounds)
+
+
+def _totals(y: np.ndarray, weight: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The weight of each machine, and that of its lighter class."""
+    both = [np.add.reduceat(np.where(y == sign, weight, 0.0), first) for sign in (1.0, -1.0)]
+    return both[0] + both[1], np.minimum(*both)

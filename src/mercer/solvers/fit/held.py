@@ -23,7 +23,7 @@ from ._held import CONVERGED, MAX_ITER, PRECISION, RUNNING, UNSEEN, solve
 from .rounds import OVERFLOW, STEPS
 from .working_set import BoxProblem, BoxSolution
 
-__all__ = ["BoxSolutions", "joined", "minimise"]
+__all__ = ["BoxSolutions", "joined", "minimise", "offsets_of"]
 
 ALONE = 1 << 20  # total entries of the matrices up to which one thread is fastest
 QUOTA = 1 << 17  # steps between checks of the clock
@@ -195,3 +195,8 @@ def joined(problems: list[BoxProblem]) -> BoxProblem:
     given = [name for name in names if getattr(first, name) is not None]
     parts: dict[str, Any] = {name: np.concatenate([getattr(p, name) for p in problems]) for name in given}
     return BoxProblem(**parts)
+
+
+def offsets_of(solutions: Sequence[BoxSolution]) -> np.ndarray:
+    """The offsets of several solutions, of shape (problems, groups)."""
+    return solutions.offsets if isinstance(solutions, BoxSolutions) else np.array([s.offsets for s in solutions])
