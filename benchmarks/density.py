@@ -37,12 +37,14 @@ def main():
     _threads.n_threads = lambda n_jobs=None: 1
     with threadpool_limits(1):
         KernelDensity().fit(rng.normal(size=(9, 2))).score_samples(rng.normal(size=(9, 2)))
-        for d, kernel, h in ((2, "gaussian", 0.2), (10, "gaussian", 0.8), (2, "epanechnikov", 0.4)):
-            X, Y = rng.normal(size=(options.n, d)), rng.normal(size=(options.m, d))
+        cases = (2, "gaussian", 0.2, 1), (10, "gaussian", 0.8, 1), (2, "epanechnikov", 0.4, 1)
+        for d, kernel, h, more in (*cases, (2, "gaussian", 0.05, 5), (3, "tophat", 0.3, 5)):
+            n = more * options.n
+            X, Y = rng.normal(size=(n, d)), rng.normal(size=(options.m, d))
             ours, own = timed(partial(densities, KernelDensity(kernel=kernel, bandwidth=h), X, Y))
             theirs, peer = timed(partial(densities, Peer(kernel=kernel, bandwidth=h), X, Y))
             error = np.abs(ours - theirs)[ours > -30].max()
-            print(f"{kernel}, d = {d}: ours {own:.2f} s, scikit-learn {peer:.2f} s, ", end="")
+            print(f"{kernel}, h = {h}, n = {n}, d = {d}: ours {own:.2f} s, scikit-learn {peer:.2f} s, ", end="")
             print(f"ratio {peer / own:.1f}, error {error:.1e}")
         X = rng.normal(size=(400, 2))
         grid = np.geomspace(0.1, 1.0, 10)

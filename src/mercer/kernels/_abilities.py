@@ -145,6 +145,10 @@ class Abilities:
         """X ↦ log k(X, Y): `against` for log k."""
         return lambda X: next(iter(self.log_dilated(X, Y, [1.0])))
 
+    def reach(self, level: Array) -> Any:
+        """The squared scaled distance beyond which log k is at most `level`; infinite if no formula is known."""
+        return np.full(np.shape(level), np.inf)
+
     def self_convolution(self, dimension: int) -> Any:
         """The kernel proportional to ∫ k(x, z) k(z, y) dz."""
         raise self._missing("self_convolution")

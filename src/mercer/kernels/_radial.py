@@ -126,12 +126,12 @@ class Radial(Kernel):
 
     def _distances(self, X: Checked, Y: Checked) -> tuple[Any, bool]:
         """s, and whether it may contain infinities."""
-        scaled = self._centred([X] if Y is None else [X, Y])
+        scaled = self.centred([X] if Y is None else [X, Y])
         if self.have_squares(*scaled):
             return squared_distances(*scaled), False
         return self._vast_distances(X, Y), True
 
-    def _centred(self, parts: list[Any]) -> list[Any]:
+    def centred(self, parts: list[Any]) -> list[Any]:
         """Λ⁻¹(x − c) for each row, with c the mean of the last part, or 0 for sparse data."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             if not any(is_sparse(Z) for Z in parts):
@@ -160,7 +160,7 @@ class Radial(Kernel):
         )
         kernel = copy(self)
         kernel.lengthscale = length / units[1]
-        s = squared_distances(*kernel._centred([Z / units[0] for Z in parts]))
+        s = squared_distances(*kernel.centred([Z / units[0] for Z in parts]))
         xp = namespace(s)
         power = 2 * (log2(units[0]) - log2(units[1]))
         most = log2(float(xp.finfo(s.dtype).max))
@@ -181,7 +181,7 @@ class Radial(Kernel):
         kernel, parts = self.in_dimension_of(X), [X] if Y is None else [X, Y]
         if not all(type(Z) is np.ndarray and Z.shape[1] > FEW for Z in parts):
             return kernel.at_distances(*self._distances(X, Y))
-        scaled = self._centred(parts)
+        scaled = self.centred(parts)
         if not self.have_squares(*scaled):
             return kernel.at_distances(self._vast_distances(X, Y), True)
         return in_strips(scaled[0], scaled[-1], Y is None, partial(kernel.profile, xp=namespace(X)))

@@ -80,6 +80,9 @@ class Gaussian(Integrable):
     def log_profile(self, s: Array, xp: Namespace) -> Any:
         return -0.5 * s
 
+    def reach(self, level: Array) -> Any:
+        return -2.0 * level
+
     def unit_log_mass(self, dimension: int) -> float:
         return dimension / 2 * log(2 * pi)
 

@@ -105,7 +105,7 @@ class Laplace(Integrable):
 
     def _sums(self, X: Checked, Y: Checked) -> Any:
         """‖Λ⁻¹(xᵢ − yⱼ)‖₁."""
-        xp, scaled = namespace(X), self._centred([X, Y])
+        xp, scaled = namespace(X), self.centred([X, Y])
         if all(decided(xp.all(xp.isfinite(Z.data if is_sparse(Z) else Z))) for Z in scaled):
             with np.errstate(over="ignore"):
                 return _manhattan(*scaled)
@@ -132,6 +132,9 @@ class Laplace(Integrable):
 
     def log_profile(self, s: Array, xp: Namespace) -> Any:
         return -root(s, xp)
+
+    def reach(self, level: Array) -> Any:
+        return level**2 if self.norm == 2 else super().reach(level)
 
     def log_dilated(self, X: Checked, Y: Checked, factors: Iterable[float]) -> Iterator[Any]:
         if self.norm == 2:

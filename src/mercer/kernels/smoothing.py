@@ -30,6 +30,9 @@ class _Bump(Integrable):
         """n draws from the density proportional to rᵈ⁻¹ φ(r²)."""
         raise NotImplementedError
 
+    def reach(self, level: Array) -> Any:
+        return np.ones(np.shape(level))
+
     def unit_log_mass(self, dimension: int) -> float:
         return log_sphere(dimension) + self.log_moment(dimension)
 

@@ -114,6 +114,9 @@ class Wendland(Integrable):
         terms = enumerate(_coefficients(k, e))
         return np.array([log(c) + log_beta(dimension + j, e + k + 1) for j, c in terms]), e + k + 1
 
+    def reach(self, level: Array) -> Any:
+        return np.ones(np.shape(level))
+
     def unit_log_mass(self, dimension: int) -> float:
         return log_sphere(dimension) + float(logsumexp(self._parts(dimension)[0]))
 

@@ -19,6 +19,7 @@ from ..kernels.expression import as_kernel
 from ..space import Function
 from ..types import Array, Data, Namespace, RandomState
 from ._base import KernelEstimator
+from ._near import log_sums
 
 SKLEARN: dict[str, type[Kernel]] = {
     "gaussian": Gaussian,
@@ -186,6 +187,9 @@ class DensityEstimator(KernelEstimator):
         """The log density at each sample."""
         X = self._check_new(X)
         xp, f = namespace(X), self.function_
+        near = log_sums(self.kernel_, f.points, _log(self.weights_), X)
+        if near is not None:
+            return near - self.log_normalizer_
         log_weight = like(_log(self.weights_), X)
 
         def work(rows: slice) -> Any:

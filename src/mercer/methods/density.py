@@ -32,7 +32,7 @@ class KernelDensity(DensityEstimator):
         scikit-learn's rules n^(−1/(d+4)) and (n(d + 2)/4)^(−1/(d+4)), for columns of unit variance. "loo" chooses
         from `bandwidths` by leave-one-out.
     algorithm : {"auto", "kd_tree", "ball_tree"}
-        For scikit-learn compatibility only: sums are computed exactly, in blocks without trees.
+        For scikit-learn compatibility only. Sums over near points, which trees find, are used where they are faster.
     kernel : str or Kernel
         scikit-learn's names ("gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine"), or any kernel
         that provides `log_normalizer`, as an object or an expression ("matern(nu=2.5)", "gaussian + 0.1*laplace").
@@ -80,7 +80,8 @@ class KernelDensity(DensityEstimator):
     -----
     `score_samples` is computed from log k(x, xᵢ) and stays finite when the density underflows; `function_` is the
     density itself, which overflows for narrow kernels in hundreds of dimensions. m densities cost O(nmd), in blocks of
-    bounded memory. "loo" costs as much as n densities from one distance matrix, plus one exponential per pair of
+    bounded memory. In up to six dimensions, a k-d tree finds the points that count if these are few: those within the
+    support of the kernel or, for Gaussian and exponential kernels, those whose terms exceed rounding. "loo" costs as much as n densities from one distance matrix, plus one exponential per pair of
     samples and bandwidth. `sample` works with every kernel.
 
     Densities agree with scikit-learn's where those integrate to one. For "cosine" in even dimensions and for metrics

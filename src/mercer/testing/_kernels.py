@@ -165,6 +165,12 @@ def _check_density(kernel: Any, d: int, rng: np.random.Generator) -> None:
     one, other = kernel.log_dilated(A, B, [1.0, h])
     close(np.exp(one), kernel(A, B), 1e-9, "log_dilated", kernel)
     close(np.exp(other), wide(A, B), 1e-9, "log_dilated", kernel)
+    at = np.geomspace(1e-3, 1e3, 25)
+    beyond = kernel.reach(np.array([-0.1, -5.0, -300.0]))
+    for level, s in zip((-0.1, -5.0, -300.0), beyond, strict=True):
+        if s < np.inf:
+            far = kernel.in_dimension_of(A).log_profile(s * (1 + 1e-9) + at, np)
+            assert np.all(far <= level + 1e-9 * abs(level)), f"{kernel!r}: reach({level:g}) is too short"
     mass = kernel.log_normalizer(d)
     if mass == np.inf:
         return
