@@ -19,6 +19,8 @@ from threadpoolctl import ThreadpoolController
 from ._errors import type_or_value, where
 from .context import current
 
+SMALL = 768  # samples up to which linear algebra on their matrix is faster on one thread
+WIDE = 1024  # columns up to which products of these samples are faster on one thread, too
 ALIGN = 64  # parts of work start at multiples of this: whole cache lines and whole panels of packed columns
 
 
@@ -101,9 +103,15 @@ def _set(library: Any, number: int) -> None:
 one_blas_thread = OneBlasThread()
 
 
-def blas_for(n: int, alone: int = 768) -> AbstractContextManager[None]:
+def blas_for(n: int, alone: int = SMALL) -> AbstractContextManager[None]:
     """A context for linear algebra on an (n, n) matrix: one BLAS thread up to n = `alone`, where that is faster."""
     return one_blas_thread if n <= alone else nullcontext()
+
+
+def blas_beside(X: Any) -> AbstractContextManager[None]:
+    """A context for a fit to samples X: one BLAS thread if they are few and narrow, since others would mostly wait."""
+    few = type(X) is np.ndarray and X.ndim == 2 and len(X) <= SMALL and X.shape[1] <= WIDE
+    return one_blas_thread if few else nullcontext()
 
 
 def slices(n: int, size: int) -> list[slice]:

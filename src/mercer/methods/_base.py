@@ -32,7 +32,7 @@ from .._errors import (
 )
 from .._random import check_random, generator_of
 from .._targets import check_labels, check_targets, check_weight
-from .._threads import check_jobs
+from .._threads import blas_beside, check_jobs
 from ..basis import Functions, Polynomials, annihilated, as_basis
 from ..context import Context, StoppedError, current, is_fit_of
 from ..domains import plain, refuse_masked
@@ -90,8 +90,9 @@ def classes_of(estimator: EstimatorLike, y: Array) -> tuple[np.ndarray, np.ndarr
 def whole(fit: Callable[..., Any]) -> Callable[..., Any]:
     """Run the fit in its own context, on a copy whose attributes move to the object at its end.
 
-    An exception thus leaves an earlier fit intact, and fits of one object on several threads do not interfere.
-    After Ctrl-C the object holds the best result so far, if any, and the interrupt is passed on to the caller.
+    An exception thus leaves an earlier fit intact, and fits of one object on several threads do not interfere. BLAS
+    has one thread if the samples are few. After Ctrl-C the object holds the best result so far, if any, and the
+    interrupt is passed on to the caller.
     """
 
     def closed(self: Any, *args: Any, **options: Any) -> None:
@@ -111,7 +112,8 @@ def whole(fit: Callable[..., Any]) -> Callable[..., Any]:
             return fit(self, *args, **options)
         copied = object.__new__(type(self))
         vars(copied).update(vars(self))
-        with Context(self.time_budget, copied).active() as context:
+        X = args[0] if args else options.get("X")
+        with blas_beside(X), Context(self.time_budget, copied).active() as context:
             try:
                 (watched if "_skl_callbacks" in vars(self) else closed)(copied, *args, **options)
             except StoppedError as stopped:

@@ -81,8 +81,9 @@ class KernelDensity(DensityEstimator):
     `score_samples` is computed from log k(x, xᵢ) and stays finite when the density underflows; `function_` is the
     density itself, which overflows for narrow kernels in hundreds of dimensions. m densities cost O(nmd), in blocks of
     bounded memory. In up to six dimensions, a k-d tree finds the points that count if these are few: those within the
-    support of the kernel or, for Gaussian and exponential kernels, those whose terms exceed rounding. "loo" costs as much as n densities from one distance matrix, plus one exponential per pair of
-    samples and bandwidth. `sample` works with every kernel.
+    support of the kernel or, for Gaussian and exponential kernels, those whose terms exceed rounding. "loo"
+    costs as much as n densities from one distance matrix, plus one exponential per pair of samples and bandwidth.
+    `sample` works with every kernel.
 
     Densities agree with scikit-learn's where those integrate to one. For "cosine" in even dimensions and for metrics
     other than the Euclidean they do not, since the balls have different volumes; the log densities then differ by a
