@@ -34,6 +34,9 @@ print(*values, sum(f.stats.cache_hits.values()), f.stats.cache_path)
 """
 
 
+posix = pytest.mark.skipif(os.name != "posix", reason="owners and modes as POSIX has them")
+
+
 @pytest.fixture
 def place(tmp_path):
     (tmp_path / "code").mkdir()
@@ -42,12 +45,18 @@ def place(tmp_path):
     return tmp_path
 
 
-def start(place, *arguments, **environment):
+def start(place, *arguments, umask=-1, **environment):
     known = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     known |= {"XDG_CACHE_HOME": str(place / "user"), "PYTHONPATH": os.pathsep.join([str(place / "code"), *sys.path])}
     command = [sys.executable, "-B", "-W", "error", "-c", CALL, *(arguments or ["1"])]
     return subprocess.Popen(
-        command, env=known | environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=place
+        command,
+        env=known | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=place,
+        umask=umask,
     )
 
 
@@ -116,6 +125,42 @@ def test_damaged_files_are_replaced(place):
         file.write_bytes(content)
     assert call(place, *calls)[:2] == ([3] * 6, 1)
     assert call(place, *calls)[:2] == ([3] * 6, 6)
+
+
+def make_a_pipe(file):
+    file.unlink()
+    os.mkfifo(file)
+
+
+def make_it_open_to_all(file):
+    file.chmod(0o666)
+
+
+def give_it_to_another_user(file):
+    if os.geteuid() != 0:
+        pytest.skip("only root gives files away")
+    os.chown(file, 12345, -1)
+
+
+@posix
+@pytest.mark.parametrize("change", [make_a_pipe, make_it_open_to_all, give_it_to_another_user])
+def test_files_that_others_could_have_written_are_replaced(place, change):
+    (file,) = files(call(place)[2])
+    change(file)
+    assert call(place)[:2] == ([3], 0)
+    assert call(place)[:2] == ([3], 1) and file.is_file() and file.stat().st_uid == os.geteuid()
+
+
+@posix
+def test_files_are_not_open_to_all_even_without_a_mask(place):
+    folder = finish(start(place, umask=0))[2]
+    assert [file.stat().st_mode & 0o777 for file in files(folder)] == [0o664]
+
+
+def test_a_change_of_the_flags_of_a_called_function_is_noticed(place):
+    call(place)
+    (place / "code" / "helper.py").write_text(HELPER.replace("njit", "njit_reordered"))
+    assert call(place)[:2] == ([3], 0)
 
 
 def test_a_change_of_a_called_function_or_constant_is_noticed(place):

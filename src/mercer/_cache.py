@@ -2,13 +2,15 @@
 
 Numba's own cache has an index of numbered files: processes that start together can assign the same number to two
 signatures, a damaged file is an error, and changes to a called function in another source file go unnoticed, although
-compiled code contains it. Here the file name encodes everything the code depends on, and a digest detects damage.
+compiled code contains it. Here the file name encodes everything the code depends on, and a digest detects damage. A
+file is code, so it is read only if nobody wrote it who could not write the source.
 """
 
 from __future__ import annotations
 
 import os
 import pickle
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -36,13 +38,13 @@ PLAIN = (bool, int, float, complex, str, bytes, tuple, np.generic, np.ndarray, n
 class Cache:
     """The files of one function, in place of numba's cache; if a file is unusable, the function is compiled."""
 
-    def __init__(self, function: Callable[..., Any]):
+    def __init__(self, function: Callable[..., Any], flags: frozenset[str] = frozenset()):
         source = Path(function.__code__.co_filename)
-        self.folders = folders(source) if source.is_absolute() else []
+        self.source, self.folders = source, folders(source) if source.is_absolute() else []
         self.used: set[Path] = set()  # folders that files were read from or written to
         name = function.__qualname__.replace("<", "").replace(">", "")
         self.prefix = f"{source.stem}.{name}-"
-        self.stamp = _digest(_meaning(function), *map(_text, (_jit, _intrinsics)))[:16]
+        self.stamp = _digest(_meaning(function, flags), *map(_text, (_jit, _intrinsics)))[:16]
 
     @property
     def cache_path(self) -> str | None:
@@ -56,7 +58,7 @@ class Cache:
         name = self._name(signature, context.codegen())
         for folder in self.folders:
             with suppress(Exception):  # unpickling damaged or foreign data may raise anything
-                content = (folder / name).read_bytes()
+                content = _read(folder / name, self.source)
                 if content[:DIGEST] == _sum(name, content[DIGEST:]):
                     compiled = CompileResult._rebuild(context, *pickle.loads(content[DIGEST:]))
                     self.used.add(folder)
@@ -70,7 +72,10 @@ class Cache:
             return
         name, content = self._name(signature, compiled.codegen), dumps(compiled._reduce())
         with suppress(OSError):  # a full disk
+            (folder / name).unlink(missing_ok=True)  # a file that could not be read, and its mode
             with replacing(folder / name) as stream:
+                if os.name == "posix":
+                    os.fchmod(stream.fileno(), os.fstat(stream.fileno()).st_mode & ~stat.S_IWOTH)
                 stream.write(_sum(name, content) + content)
             self.used.add(folder)
             for old in folder.glob(f"{self.prefix}*.nbc"):
@@ -105,23 +110,36 @@ def writable(*candidates: Path) -> Path | None:
     return None
 
 
-def _meaning(function: Callable[..., Any]) -> bytes:
-    """The bytecode of a function and of all compiled functions that it calls, with the constants they use."""
+def _read(path: Path, source: Path) -> bytes:
+    """The content of a file that belongs to this user, the system or the owner of the source."""
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as stream:
+        found = os.fstat(stream.fileno())
+        if not stat.S_ISREG(found.st_mode):  # a pipe would block
+            raise OSError(f"{path} is not a file.")
+        if os.name == "posix":
+            owners = {0, os.geteuid(), source.stat().st_uid if source.exists() else 0}
+            if found.st_uid not in owners or found.st_mode & stat.S_IWOTH:
+                raise PermissionError(f"Others could have written {path}.")
+        return stream.read()
+
+
+def _meaning(function: Callable[..., Any], flags: frozenset[str]) -> bytes:
+    """The bytecode of a function and of all compiled functions that it calls, with their flags and constants."""
     seen: dict[int, bytes] = {}
 
-    def visit(current: Any) -> None:
+    def visit(current: Any, flags: frozenset[str]) -> None:
         if id(current) in seen:
             return
         code, known = current.__code__, current.__globals__
         cells = [cell.cell_contents for cell in current.__closure__ or ()]
         used = [known[name] for part in _parts(code) for name in part.co_names if name in known]
-        called = [v.__wrapped__ for v in [*used, *cells] if isinstance(v, _jit.Deferred) and "__wrapped__" in vars(v)]
+        called = [v for v in [*used, *cells] if isinstance(v, _jit.Deferred) and "__wrapped__" in vars(v)]
         plain = [_plain(value) for value in [*used, *cells] if isinstance(value, PLAIN)]
-        seen[id(current)] = repr(([_described(part) for part in _parts(code)], plain)).encode()
+        seen[id(current)] = repr(([_described(part) for part in _parts(code)], plain, sorted(flags))).encode()
         for other in called:
-            visit(other)
+            visit(other.__wrapped__, other.flags)
 
-    visit(function)
+    visit(function, flags)
     return b"\n".join(seen.values())
 
 

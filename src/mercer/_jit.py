@@ -16,6 +16,7 @@ class Deferred:
     """A placeholder for a numba object, which is created on first use, once for all threads."""
 
     made: Any
+    flags: frozenset[str]  # of a compiled function
 
     def __init__(self, make: Callable[[], Any]):
         self._make = make
@@ -53,7 +54,9 @@ class Deferred:
 
 def njit(function: Callable[..., Any], flags: frozenset[str] = frozenset()) -> Any:
     """Compile without the GIL, with a cache on disk (`_cache`)."""
-    functions.append(update_wrapper(Deferred(partial(_dispatcher, function, flags)), function))
+    made = Deferred(partial(_dispatcher, function, flags))
+    made.flags = flags
+    functions.append(update_wrapper(made, function))
     return functions[-1]
 
 
@@ -69,7 +72,7 @@ def _dispatcher(function: Callable[..., Any], flags: frozenset[str]) -> Any:
 
     dispatcher: Any = numba.njit(nogil=True, fastmath=FLAGS | flags, error_model="numpy")(function)
     if dispatcher is not function:  # they are the same under NUMBA_DISABLE_JIT
-        dispatcher._cache = Cache(function)
+        dispatcher._cache = Cache(function, flags)
     return dispatcher
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from .. import _threads
-from ..kernels import Kernel
+from ..kernels import Kernel, Radial
 from ..types import Checked
 
 WORTH = 1 << 22  # pairs of points from which trees may be faster
@@ -45,7 +45,7 @@ def log_sums(kernel: Kernel, points: Checked, log_weight: np.ndarray, X: Checked
 class _Near:
     """The near points of others, and sums over them; all points are in units of the lengthscale."""
 
-    def __init__(self, kernel: Any, points: np.ndarray, log_weight: np.ndarray):
+    def __init__(self, kernel: Radial, points: np.ndarray, log_weight: np.ndarray):
         self.kernel, self.log_weight = kernel, log_weight
         self.tree = cKDTree(points, balanced_tree=False)
         self.bounded = bool(np.isfinite(kernel.reach(np.float64(-np.inf))))

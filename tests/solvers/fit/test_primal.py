@@ -5,7 +5,9 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array, random_array
 
+from mercer import LinearSVC
 from mercer.context import Context, Status
+from mercer.solvers.fit import primal
 from mercer.solvers.fit.dual_sets import Intervals, Simplices
 from mercer.solvers.fit.linear_map import LinearMap
 from mercer.solvers.fit.primal import minimise, search
@@ -132,3 +134,16 @@ def test_a_loose_tolerance_that_is_met_counts_as_converged(tol) -> None:
     X = np.random.default_rng(1).normal(size=(30, 3))
     found = minimise(LinearMap(X, True, 0.0), BOXES["hinge"], tol, 1000)
     assert found.status is Status.CONVERGED and found.gap <= tol**2 * found.objective
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_machines_have_the_same_bits_on_any_number_of_threads(monkeypatch, sparse) -> None:
+    X = random_array((300, 2000), density=0.02, format="csr", random_state=1) if sparse else rng.normal(size=(300, 8))
+    y, found, split = np.arange(300) % 5, [], []
+    monkeypatch.setattr(primal, "THREADS", 0)
+    monkeypatch.setattr(primal, "run", lambda jobs, work: (split.append(len(jobs)), [work(job) for job in jobs]))
+    for threads in (1, 2, 5):
+        monkeypatch.setattr(primal, "n_threads", lambda threads=threads: threads)
+        found.append(LinearSVC(random_state=0).fit(X, y).coef_)
+    assert split == [1, 2, 5]
+    assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])

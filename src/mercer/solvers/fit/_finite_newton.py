@@ -32,6 +32,7 @@ def solve(
     h: float,
     aim: float,
     most: int,
+    alike: bool,
     V: Array,
     beta: Array,
     numbers: Array,
@@ -39,12 +40,12 @@ def solve(
 ) -> None:
     """Minimise for each row of targets from its V, to a gap of aim·P or as far as `most` steps and rounding allow.
 
-    V and β become the best found, `numbers` their objective and gap.
+    V and β become the best found, `numbers` their objective and gap. Machines with `alike` costs share their start: all
+    samples active.
     """
     n, width = Z.shape
     H, whole, Y = np.zeros((width, width)), np.zeros((width, width)), np.empty((max(width, BLOCK), width))
     counted, active = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
-    alike = len(cost) > 1 and np.all(cost == cost[0])  # then they share the start: all samples active
     if alike:
         _add(Z, cost[0], ~counted, 1.0, whole, Y)
     for k in range(len(target)):

@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
+from ..._threads import n_threads, run, slices
 from ...context import Status, current
 from ..solution import Solution
 from ._coordinate_descent import descend
@@ -57,6 +58,7 @@ QUICK = 100  # steps of that code before the general code takes over
 LANES = 8  # numbers in a vector of that code
 ALIKE = 1e-3  # smallest over largest pivot above which squares of X are as accurate as X
 PASSES = 600  # of coordinate descent before Newton's method takes over
+THREADS = 1 << 18  # numbers of X times machines above which these are split over threads
 WORK = 1 << 28  # numbers of X processed by coordinate descent between checks for a stop
 
 
@@ -170,12 +172,17 @@ def _together(design: LinearMap, pieces: Intervals, aim: float, most: int) -> li
     h = 0.0 if pieces.own else (NARROW if two_sided else WIDTH) * pieces.scale
     V, beta, numbers = np.zeros((machines, width)), np.zeros((machines, n)), np.zeros((machines, 2))
     steps, solved = np.zeros(machines, np.int64), 0
-    while solved < machines and not context():
-        part = slice(solved, solved + room)
+    alike = machines > 1 and bool(np.all(pieces.cost == pieces.cost[0]))
+    fixed = pieces.epsilon, pieces.own, h, aim, most, alike
+
+    def work(part: slice) -> None:
         arrays = (a[part] for a in (pieces.target, pieces.cost, pieces.lower, pieces.upper))
-        fixed = pieces.epsilon, pieces.own, h, aim, most
         solve(Z, *arrays, *fixed, V[part], beta[part], numbers[part], steps[part])
-        solved = min(machines, solved + room)
+
+    while solved < machines and not context():
+        count = min(room, machines - solved)
+        _on_threads(work, solved, count, n * width)
+        solved += count
     V[:, d:size] /= np.sqrt(tau)
     return _solutions(design, aim, V[:solved], beta, numbers, steps)
 
@@ -191,11 +198,22 @@ def _by_rows(design: LinearMap, pieces: Intervals, aim: float, most: int, seed: 
     order, course = np.tile(np.arange(n), (machines, 1)), np.tile([n, BIG, 0.3], (machines, 1))
     passes, made, chunk = np.zeros(machines, np.int64), 0, max(1, WORK // (machines * (X.nnz + n)))
     state = beta, w, order, course, numbers, passes
+
+    def work(part: slice) -> None:
+        mine, moving = [a[part] for a in parts], [a[part] for a in state]
+        descend(rows, tuple(mine), pieces.epsilon, pieces.own, inverse, tuple(moving), seed, aim, made)
+
     while made < most and not (made and np.all(numbers[:, 1] <= aim * numbers[:, 0])) and not context():
         made = min(most, made + chunk)
-        descend(rows, parts, pieces.epsilon, pieces.own, inverse, state, seed, aim, made)
+        _on_threads(work, 0, machines, X.nnz)
     w[:, d] *= inverse
     return _solutions(design, aim, w if made else w[:0], beta, numbers, passes)
+
+
+def _on_threads(work: Callable[[slice], None], first: int, count: int, size: int) -> None:
+    """Call `work` on slices of `count` machines from `first`, on threads if X has so many numbers that they help."""
+    parts = slices(count, -(-count // n_threads()) if size * count > THREADS else count)
+    run([slice(first + part.start, first + part.stop) for part in parts], work)
 
 
 def _solutions(
