@@ -1,4 +1,5 @@
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from mercer.gram.packed import Packed
 from mercer.kernels import Gaussian, Laplace, Precomputed
 from mercer.testing import check_gram
 
-N = 2100  # three tiles a side
+N = 2100  # five tiles a side, of 420 rows
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def test_product_is_that_of_the_matrix(X, columns, memory, n_jobs, dtype):
         product = gram @ V
         assert product.dtype == dtype
         np.testing.assert_allclose(product, K @ V, rtol=0, atol=1e-10 if dtype is np.float64 else 2e-3)
-    upper = sum((i <= j) * 700 * 700 for i in range(3) for j in range(3)) * np.dtype(dtype).itemsize
+    upper = sum((i <= j) * 420 * 420 for i in range(5) for j in range(5)) * np.dtype(dtype).itemsize
     assert gram.held <= min(memory, upper) and (memory < upper or gram.held == upper)
 
 
@@ -45,6 +46,18 @@ def test_columns_are_not_kept_beside_the_samples(X):
     gram = Packed(memory=0).build(Gaussian(), X.astype(np.float32))
     gram @ np.ones(N, np.float32)
     assert not {"left", "right"} & vars(gram.evaluator).keys()
+
+
+def test_columns_of_the_matrix_need_no_copy_of_the_samples():
+    samples = np.random.default_rng(0).normal(size=(20_000, 60))
+    gram = Packed().build(Gaussian(), samples)
+    gram.block(slice(0, 9), np.arange(9))
+    tracemalloc.start()
+    columns = gram.block(slice(None), np.arange(9))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_allclose(columns, np.exp(-cdist(samples, samples[:9], "sqeuclidean") / 2), rtol=1e-10)
+    assert peak < columns.nbytes + samples.nbytes / 4
 
 
 def test_rough_kernel_with_equal_points():

@@ -16,7 +16,7 @@ from ..kernels import Kernel
 from ..types import Array, Checked, Index
 from ._base import Gram, Representation
 
-TILE = 1024  # rows and columns of a stored tile
+TILE = 512  # rows and columns of a stored tile; those on the diagonal are stored whole
 
 
 class PackedGram(Gram):
@@ -50,8 +50,16 @@ class PackedGram(Gram):
         return sum(partial[1:], start=partial[0])
 
     def block(self, rows: Index, columns: Index) -> Any:
-        take = self.kernel.domain.take
-        return bind(self.kernel, take(self.X, rows), take(self.X, columns)).dense(self.n_jobs)  # bounded temporaries
+        take, size = self.kernel.domain.take, self.kernel.domain.size
+        X, Y = take(self.X, rows), take(self.X, columns)
+        strips = _threads.slices(size(X), TILE)  # at once, temporaries would be as large as X
+        out = np.empty((size(X), size(Y)), self.like.dtype)
+
+        def work(strip: slice) -> None:
+            out[strip] = bind(self.kernel, take(X, strip), Y).dense(1)
+
+        _threads.run(strips, work, self.n_jobs)
+        return out
 
     def _computed(self, i: int, j: int, column: Evaluator) -> np.ndarray:
         r = self._slices[i]

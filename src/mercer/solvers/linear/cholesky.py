@@ -37,7 +37,7 @@ class Cholesky(LinearSolver):
         K = gram.dense()
         L, jitter = factorize(K, shift)
         if is_numpy(namespace(L, b)):
-            a = linalg.cho_solve((L, True), b, check_finite=False)
+            a = linalg.cho_solve((L.T, False), b, check_finite=False)  # L itself would be copied into LAPACK's order
         else:
             a = solve_triangular(L, solve_triangular(L, b), transpose=True)
         return LinearSolution(a, residual=relative_residual(gram, a, b, shift), jitter=jitter, method="cholesky")
