@@ -101,7 +101,7 @@ def test_blas_on_openmp_has_a_number_for_each_thread():
     limit, library, seen = _threads.OneBlasThread(), OpenMP(), []
     with limit:  # finds what is loaded, before one more is given
         pass
-    limit.libraries = [library]
+    limit.of_process, limit.by_thread = [], [library]
 
     def other():
         seen.append(library.get_num_threads())

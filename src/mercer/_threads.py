@@ -50,20 +50,23 @@ class OneBlasThread:
 
     def __init__(self) -> None:
         self.lock, self.inside, self.here = threading.Lock(), 0, threading.local()
-        self.modules, self.libraries, self.found = 0, list[Any](), list[tuple[Any, int]]()
+        self.modules, self.found = 0, list[tuple[Any, int]]()
+        self.of_process, self.by_thread = list[Any](), list[Any]()  # the libraries
 
     def __enter__(self) -> None:
         with self.lock:
             # the search is slow, and only a new module can load a new library
             if self.inside == 0 and self.modules != len(sys.modules):
                 self.modules = len(sys.modules)
-                self.libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+                libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+                self.by_thread = [library for library in libraries if _by_thread(library)]
+                self.of_process = [library for library in libraries if library not in self.by_thread]
             if self.inside == 0:
-                self.found = _lower([library for library in self.libraries if not _by_thread(library)])
+                self.found = _lower(self.of_process)
             self.inside += 1
         depth = getattr(self.here, "depth", 0)
         if depth == 0:
-            self.here.found = _lower([library for library in self.libraries if _by_thread(library)])
+            self.here.found = _lower(self.by_thread)
         self.here.depth = depth + 1
 
     def __exit__(self, *error: object) -> None:

@@ -182,6 +182,8 @@ def minimise(
 
 def _shares(edges: np.ndarray, n_jobs: int | None) -> list[slice]:
     """Consecutive problems in parts of about equal work, one for each thread; small problems stay together."""
+    if len(edges) == 2:
+        return [slice(0, 1)]
     work = np.cumsum(np.diff(edges).astype(np.float64) ** 2)
     threads = min(n_threads(n_jobs), len(work)) if work[-1] > ALONE else 1
     cuts = np.searchsorted(work, work[-1] * np.arange(1, threads) / threads)
