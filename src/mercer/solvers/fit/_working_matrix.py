@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from ..._threads import Workers
 from ..._units import exponent
 from ...losses import FAR
-from ...types import DType
 from ._rows import Block
 from ._smo import CHUNK, gather, mirror, smo, smo_groups, smo_single
+from ._working_set import seat
 from .rounds import OVERFLOW
 
 WRONG = 1e-3  # relative error of k(x, x) in single precision above which rows are not trusted, as for unscaled data
@@ -39,25 +38,11 @@ class WorkingMatrix:
         self.seats = np.full(width, -1)  # the variable of each row of Q; −1 is a free row
         self.unit: int | None = None
 
-    def _seat(self, working: np.ndarray) -> np.ndarray:
-        """The new variables, which are given the rows that others have left."""
-        n = len(self.diagonal)
-        stays = np.zeros(n + 1, dtype=bool)  # the last for free rows
-        stays[working] = True
-        self.seats[~stays[self.seats]] = -1
-        seated = np.zeros(n + 1, dtype=bool)
-        seated[self.seats] = True
-        fresh = ~seated[working]
-        self.seats[np.flatnonzero(self.seats < 0)[: int(fresh.sum())]] = working[fresh]
-        return fresh
-
     def admit(self, working: np.ndarray, parts: Parts, slots: Slots) -> bool:
         """Admit these (sorted) variables, with kernel rows at `slots`; return whether the rows can be trusted."""
         Q, dtype = self.Q, self.Q.dtype
-        fresh = self._seat(working)
-        new = working[fresh]
-        at = np.flatnonzero(self.seats >= 0)
-        self.at = at = at[np.argsort(self.seats[at])]  # the seats of `working`
+        fresh, at = seat(self.seats, working, len(self.diagonal))
+        self.at, new = at, working[fresh]
         self.width = width = -(-(int(at.max()) + 1) // CHUNK) * CHUNK
         if self.unit is None:  # a zero diagonal, as for a negative distance, gives no scale
             some = [self.blocks[k][k].K[slots[k, k][:8]].ravel() for k in range(len(parts))]
@@ -96,28 +81,23 @@ class WorkingMatrix:
     ) -> tuple[np.ndarray, int]:
         """β on the working set after inner steps, and their number; from f, β and the bounds of all variables."""
         # in units of 2^size for f and 2^(size − unit) for β all numbers are about 1, and the compiled constants fit
-        at, width, dtype = self.at, self.width, self.Q.dtype
+        at, dtype = self.at, self.Q.dtype
         assert self.unit is not None
         size = exponent(f[working])
         of_beta = self.unit - size
-
-        def padded(values: np.ndarray, e: int, dtype: DType = np.float64) -> Any:
-            out = np.zeros(width, dtype)  # a free row has lower = upper = 0 and cannot move
-            out[at] = np.ldexp(values[working], e)
-            return out
-
-        slope, diagonal = padded(f, -size), padded(self.diagonal, -self.unit, dtype)
-        inner, lower, upper = (padded(v, of_beta) for v in (beta, *box))
-        np.clip(lower, -FAR, None, out=lower)
-        np.clip(upper, None, FAR, out=upper)
-        before, tol = inner[at], float(np.ldexp(tol, -size))
+        given = np.stack([values[working] for values in (f, self.diagonal, beta, *box)])
+        rows = np.zeros((5, self.width))  # a free row has lower = upper = 0 and cannot move
+        rows[:, at] = np.ldexp(given, np.array([-size, -self.unit, of_beta, of_beta, of_beta])[:, None])
+        slope, diagonal, inner, lower, upper = rows
+        np.clip(rows[3:], -FAR, FAR, out=rows[3:])
+        before, tol, diagonal = inner[at], float(np.ldexp(tol, -size)), diagonal.astype(dtype)
         if groups == 0:
             count = smo_single(self.Q, slope, inner, lower, upper, diagonal, tol, most)
         elif groups == 1:
             count = smo(self.Q, slope.astype(dtype), inner, lower, upper, diagonal, dtype.type(tol), most)
         else:
-            of_group = np.zeros(width, np.int64)
+            of_group = np.zeros(self.width, np.int64)
             of_group[at] = group[working]
             count = smo_groups(self.Q, slope, inner, lower, upper, diagonal, of_group, groups, tol, most)
         moved = inner[at]
-        return np.where(moved == before, beta[working], np.ldexp(moved, -of_beta)), int(count)
+        return np.where(moved == before, given[2], np.ldexp(moved, -of_beta)), int(count)

@@ -24,10 +24,11 @@ import numpy as np
 
 from ..._threads import Workers
 from ...context import Monitor, Status
+from . import _working_set
 from ._rows import Block, Segment
 from ._smo import gradient
 from ._working_matrix import Parts, Slots, WorkingMatrix
-from .rounds import FRESH, IDLE, INNER, OVERFLOW, DualSolution, Rounds
+from .rounds import IDLE, INNER, OVERFLOW, DualSolution, Rounds
 
 SMALL = 768  # number of variables up to which the whole problem is the working set
 LARGEST = 2048  # larger working sets do not fit in the last-level cache
@@ -140,7 +141,7 @@ def exact_values(segments: Sequence[Segment], beta: np.ndarray, columns: np.ndar
 
 
 class Extremes(NamedTuple):
-    """f where variables may increase or decrease (∓inf elsewhere), and its maximum and minimum in each group."""
+    """f where variables may increase or decrease (∓BIG elsewhere), and its maximum and minimum in each group."""
 
     up: np.ndarray
     low: np.ndarray
@@ -225,14 +226,11 @@ class _Run(Rounds):
     # ---- how far from the optimum
 
     def state(self) -> Extremes:
-        """f where variables may increase or decrease (∓inf elsewhere), and its maximum and minimum in each group."""
-        up = np.where(self.beta < self.upper, self.f, -np.inf)
-        low = np.where(self.beta > self.lower, self.f, np.inf)
-        if self.groups == 0:
-            return Extremes(up, low, np.zeros(1), np.zeros(1))
-        top = np.array([up[self.group == g].max(initial=-np.inf) for g in range(self.groups)])
-        bottom = np.array([low[self.group == g].min(initial=np.inf) for g in range(self.groups)])
-        return Extremes(up, low, top, bottom)
+        """f where variables may increase or decrease, and its maximum and minimum in each group."""
+        count = max(self.groups, 1)
+        state = Extremes(np.empty(self.n), np.empty(self.n), np.empty(count), np.empty(count))
+        _working_set.extremes(self.f, self.beta, self.lower, self.upper, self.group, *state)
+        return state if self.groups else state._replace(top=np.zeros(1), bottom=np.zeros(1))
 
     def gap(self, state: Extremes) -> float:
         if self.groups == 0:
@@ -241,9 +239,7 @@ class _Run(Rounds):
 
     def violators(self, state: Extremes) -> int:
         """The number of variables that violate their condition against another of their group by more than `tol`."""
-        up, low, top, bottom = state
-        group = self.group if self.groups else 0
-        return int(np.sum((up - bottom[group] > self.tol) | (top[group] - low > self.tol)))
+        return int(_working_set.violators(*state, self.group, self.tol))
 
     # ---- double precision
 
@@ -270,34 +266,11 @@ class _Run(Rounds):
 
     def choose(self, working: np.ndarray, born: np.ndarray, state: Extremes) -> np.ndarray:
         """The next working set: most of the last one, and the worst violators outside it."""
-        up, low, top, bottom = state
-        rise, fall = up - bottom[self.group], top[self.group] - low
-        outside = np.ones(self.n, dtype=bool)
-        outside[working] = False
-        want = max(2, int(FRESH * self.size), self.size - len(working))
-        new = self._worst(np.where(outside, rise, -np.inf), want - want // 2)
-        outside[new] = False
-        new = np.concatenate([new, self._worst(np.where(outside, fall, -np.inf), want - len(new))])
-        excess = len(working) + len(new) - self.size
-        if excess > 0:
-            # bounded variables that are far from moving leave first, then the oldest
-            middle = (0.5 * (top + bottom))[self.group[working]]
-            b, f = self.beta[working], self.f[working]
-            slack = np.where(
-                b <= self.lower[working],
-                middle - f,
-                np.where(b >= self.upper[working], f - middle, -1e9 - born[working]),
-            )
-            leave = np.argpartition(-slack, excess - 1)[:excess]
-            working = np.delete(working, leave)
-        born[new] = self.rounds
-        return np.sort(np.concatenate([working, new]))
-
-    def _worst(self, violation: np.ndarray, most: int) -> np.ndarray:
-        candidates = np.flatnonzero(violation > 0.5 * self.tol)
-        if len(candidates) > most:
-            candidates = candidates[np.argpartition(-violation[candidates], most)[:most]] if most else candidates[:0]
-        return candidates
+        variables = self.f, self.beta, self.lower, self.upper
+        chosen: np.ndarray = _working_set.choose(
+            working, born, self.rounds, self.size, tuple(state), variables, self.group, self.tol
+        )
+        return chosen
 
     def step(self, working: np.ndarray, gap: float) -> None:
         """Solve the inner problem; if it needed few new rows, the next working set may be larger."""
@@ -354,7 +327,7 @@ class _Run(Rounds):
         offsets = np.zeros(self.groups)
         for g in range(self.groups):
             inside = free & (self.group == g)
-            ends = [v for v in (top[g], bottom[g]) if np.isfinite(v)]
+            ends = [v for v in (top[g], bottom[g]) if abs(v) < _working_set.BIG]
             # without a free variable, any offset in the interval is optimal: take the midpoint
             offsets[g] = self.f[inside].mean() if inside.any() else float(np.mean(ends)) if ends else 0.0
         return BoxSolution(
