@@ -2,7 +2,7 @@
 
 log₂C = −2 … 10 and log₂γ = −14 … −4, five folds, on 1,000 MNIST digits with pixels on [−1, 1] (from the folder in
 MERCER_DATA; otherwise on 1,000 of scikit-learn's small digits).
-Run: python benchmarks/grid_search.py [--quick] [--runs 1]
+Run: python benchmarks/grid_search.py [--quick] [--runs 2]
 """
 
 import argparse
@@ -37,7 +37,7 @@ def digits():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a grid of 4 × 4")
-    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--runs", type=int, default=2)
     args = parser.parse_args()
     X, y, name = digits()
     step = 4 if args.quick else 1
