@@ -485,3 +485,19 @@ def test_refuses_other_array_libraries():
     for pair in ((torch.tensor(x), torch.tensor(y)), (x, torch.tensor(y))):
         with pytest.raises(TypeError, match="is a torch array"):
             SmoothingSpline().fit(*pair)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_far_points(order):
+    x, y, _ = noisy()
+    model = SmoothingSpline(0.1, order=order).fit(x, y)
+    far = np.array([1e90, -1e90])  # where x² is a number, but not x⁵
+    expected = model.derivative([x.max() + 1, x.min() - 1], order - 1) / (1, 1, 2)[order - 1]
+    np.testing.assert_allclose(model.predict(far), expected * far ** (order - 1), rtol=1e-6)
+    weight = np.ones(61)
+    weight[60] = 0.0
+    model.fit(np.append(x, 1e90), np.append(y, 0.0), weight)
+    np.testing.assert_allclose(model.leave_one_out_[60], model.predict(1e90 * np.ones(1))[0])
+    if order > 1:
+        with pytest.raises(ValueError, match="SmoothingSpline: X holds 1e\\+308, so far from the samples"):
+            SmoothingSpline(0.1, order=order).fit(x, 10 * x**2).predict([1e308])

@@ -170,7 +170,7 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
         self.y_ *= unit
         self.polynomial_ = self._pieces(fit.sweep)
         self.polynomial_.c *= unit
-        self.leverage_, self.leave_one_out_ = np.zeros(len(x)), self.polynomial_(x)
+        self.leverage_, self.leave_one_out_ = np.zeros(len(x)), self._values(x)
         self.leverage_[used], self.leave_one_out_[used] = fit.leverage, unit * (y[used] - fit.left_out)
         return self
 
@@ -368,7 +368,7 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
         """The values f(x); with `return_std`, also their posterior standard deviations, excluding noise."""
         check_is_fitted(self)
         x = self._check_data(X)[:, 0]
-        values = self.polynomial_(x)
+        values = self._values(x)
         return (values, np.sqrt(self.noise_variance_ * self._variance(x))) if return_std else values
 
     def _variance(self, x: np.ndarray) -> np.ndarray:
@@ -409,7 +409,23 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
         """The derivative f^(order) at X."""
         check_is_fitted(self)
         check_number(self, "order", order, at_least=0, integer=True)
-        return self.polynomial_(self._check_data(X)[:, 0], nu=int(order))
+        return self._values(self._check_data(X)[:, 0], int(order))
+
+    def _values(self, x: np.ndarray, order: int = 0) -> np.ndarray:
+        """f^(order)(x); beyond the knots only the powers below m, since the higher ones, which are zero, overflow."""
+        m, pieces = int(self.order), self.polynomial_
+        values = pieces(np.clip(x, pieces.x[0], pieces.x[-1]), nu=order)
+        for beyond, piece in ((x < pieces.x[0], 0), (x > pieces.x[-1], -1)):
+            start = pieces.x[:-1][piece]
+            with np.errstate(over="ignore", invalid="ignore"):  # refused below
+                values[beyond] = Polynomial(pieces.c[: -m - 1 : -1, piece]).deriv(order)(x[beyond] - start)
+        if not np.isfinite(values).all():
+            far = x[~np.isfinite(values)][0]
+            raise ValueError(
+                f"{where(self)}: X holds {far:.1g}, so far from the samples that the polynomial there overflows; drop "
+                "such points."
+            )
+        return values
 
     @property
     def spar_(self) -> float:
