@@ -426,6 +426,13 @@ def test_one_class_is_refused() -> None:
         LinearSVC().fit(np.eye(3), [1, 1, 1])
 
 
+@pytest.mark.parametrize("size", [1.7e308, 1e250, 1e-250, 1e-318])
+def test_targets_without_squares_are_refused(size):
+    X = np.arange(12.0)[:, None]
+    with pytest.raises(ValueError, match=r"LinearSVR: y is of size .*; divide it by"):
+        LinearSVR().fit(X, np.full(12, size))
+
+
 @parametrize_with_checks(
     [
         LinearSVC(),

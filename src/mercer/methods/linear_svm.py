@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._array import eye, host, is_sparse, like, product_transposed
 from .._errors import check_choice, check_number, warn, where
 from .._random import generator
-from .._units import SQUARED
+from .._units import SQUARED, unit_of_squares
 from ..basis import Polynomials
 from ..context import Status
 from ..kernels import Kernel, Linear
@@ -339,6 +339,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
         # an unpenalised intercept absorbs shifts of y: centre y, so that rounding depends on its spread only
         shift = float(np.median(target)) if self.fit_intercept and self.intercept_scaling == np.inf else 0.0
         target = target - shift
+        unit_of_squares(self, "y", target)
         cost = float(self.C) * (np.ones(len(target)) if weight is None else weight)
         squared = self.loss == "squared_epsilon_insensitive"
 
