@@ -567,3 +567,13 @@ def test_l1_steps_of_any_size_do_not_overflow():
     with pytest.warns(ConvergenceWarning, match="KernelMachine: the solver stopped early") as found:
         model.fit(X, y)
     assert len(found) == 1 and np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "logistic"])
+@pytest.mark.parametrize("alpha", [1e-16, 1e-20])
+def test_a_system_singular_to_rounding_has_not_converged(loss, alpha):
+    target = X[:, 0] > 0 if loss == "logistic" else X[:, 0]
+    with pytest.warns(UserWarning) as caught:
+        model = KernelMachine(loss, kernel="gaussian", alpha=alpha, gram="nystrom", random_state=0).fit(X, target)
+    assert any("KernelMachine: the solver stopped early (the floating-point" in str(w.message) for w in caught)
+    assert not model.solution_.converged

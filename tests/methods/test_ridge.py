@@ -616,3 +616,9 @@ def test_statistics_that_a_fit_leaves_undefined_are_no_attributes():
         assert dict(inspect.getmembers(model))["n_features_in_"] == X.shape[1] and not hasattr(model, "edf_")
         with pytest.raises(AttributeError, match=f"KernelRidge: .*{reason}"):
             _ = model.noise_variance_
+
+
+def test_a_fit_lost_in_rounding_has_not_converged():
+    with pytest.warns(RoundingWarning, match="below the rounding errors"):
+        model = KernelRidge(1e-20, kernel="gaussian", gram="nystrom", random_state=0).fit(X, X[:, 0])
+    assert model.solution_.residual > 1 and not model.solution_.converged

@@ -15,19 +15,17 @@ from .._errors import IndefiniteError, RoundingWarning, is_one_of, warn, where
 from .._random import generator_of
 from .._units import out_of_squares, power_of_two
 from ..basis import annihilated
-from ..context import current
+from ..context import Status, current
 from ..gram import Gram, as_representation
 from ..kernels import Kernel
 from ..solvers.design import Design, Resolvent, posterior_variance
 from ..solvers.likelihood import log_marginal_likelihood
-from ..solvers.linear import LinearSolution, PseudoInverse, Symmetric, System, solve
+from ..solvers.linear import MOVED, LinearSolution, PseudoInverse, Symmetric, System, solve
 from ..solvers.spectral import Spectral
 from ..types import Array, Data
 from ._base import UNFOUNDED, KernelEstimator
 from ._classifier import encode
 from ._forms import LinearForm
-
-MOVED = 0.01  # fraction of the targets by which rounding may change the fitted values without a warning
 
 
 @dataclass(frozen=True)
@@ -150,7 +148,7 @@ class RidgeMethod(KernelEstimator):
         """
         rounding = eps(gram.like) * float(np.abs(host(gram.diagonal())).max())
         lost = alpha[(alpha > 0) & (alpha < rounding)]
-        told = solution.jitter > 0 or not solution.converged  # already reported by the solver
+        told = solution.jitter > 0 or solution.status not in (Status.CONVERGED, Status.PRECISION)  # by the solver
         if len(lost):
             finding = f"alpha = {lost.min():g} is below the rounding errors of the kernel matrix, about "
             finding += f"{rounding:.1g}, which therefore dominate the fit"

@@ -15,6 +15,7 @@ from ..linear import LinearSolver, System, solve
 from ._base import FLAT, FitProblem, FitSolution, finish
 from .ordered import ordered
 
+ASCENT = 1e-8  # of the objective: the largest slope of a step that is zero up to rounding
 PATIENCE = 30  # steps before an interior-point solution takes over: curvature does not show where linear parts end
 
 
@@ -53,8 +54,11 @@ def newton(
         df = ds + (problem.free_part(to_c) - problem.free_part(c))
         slope = float((w * g) @ df + alpha * (smooth @ da))
         history.append({"objective": value, "decrement": -slope})
-        if -slope <= tol * max(abs(value), least):
-            status = Status.CONVERGED
+        small = tol * max(abs(value), least)
+        if not slope < -small:
+            # an ascent, or no number: the linear system is singular to rounding
+            rounding = ASCENT * max(abs(value), least / ASCENT)
+            status = Status.CONVERGED if slope <= max(small, rounding) else Status.PRECISION
             if problem.total(f + df) + 0.5 * alpha * float(to_a @ to_smooth) <= value:  # no increase of the objective
                 a, c = to_a, to_c
             break

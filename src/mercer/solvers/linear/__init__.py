@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from ..protocol import Choice, choose
-from ._base import Conditioned, LinearSolution, LinearSolver, System, free_factor, typical, units
+from ._base import MOVED, Conditioned, LinearSolution, LinearSolver, System, free_factor, typical, units
 from .cholesky import Cholesky, Symmetric
 from .conjugate_gradient import ConjugateGradient
 from .pseudo_inverse import Inverse, PseudoInverse
 from .woodbury import Woodbury
 
 __all__ = [
+    "MOVED",
     "Cholesky",
     "Conditioned",
     "ConjugateGradient",

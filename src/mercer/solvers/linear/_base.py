@@ -21,11 +21,14 @@ import numpy as np
 
 from ..._array import eps, eye, host, like, namespace
 from ..._units import power_of_two, squarable
+from ...context import Status
 from ...domains import take
 from ...gram import Operator, Wrapped
 from ...types import Array, Index
 from ..protocol import Solver
 from ..solution import Solution
+
+MOVED = 0.01  # fraction of the targets by which rounding may change the fitted values of a converged solution
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,8 @@ class LinearSolver(Solver[System, LinearSolution]):
                 f"alpha = {shift:g} is so small relative to the kernel matrix, or the matrix relative to the targets, "
                 "that the coefficients overflow; raise alpha, or scale the kernel or the targets."
             )
-        return found
+        lost = shift > 0 and found.converged and not found.residual <= MOVED
+        return replace(found, status=Status.PRECISION) if lost else found
 
     def _reduced(self, gram: Operator, b: Array, shift: float, H: Array, weight: Array) -> LinearSolution:
         """The solution, by way of a plain system."""
