@@ -108,3 +108,10 @@ def test_feature_map_pickles(X):
 def test_bad_input(X, representation, kernel, error, message):
     with pytest.raises(error, match=message):
         build(representation, kernel, X)
+
+
+@pytest.mark.parametrize(("lengthscale", "unit"), [(1e-320, 1.0), (1.0, 1e308)])
+def test_frequencies_that_overflow_are_refused(lengthscale, unit):
+    X = unit * np.linspace(-1, 1, 20).reshape(10, 2)
+    with pytest.raises(ValueError, match=r"RandomFeatures: the frequencies of gaussian.* overflow float64; scale the"):
+        RandomFeatures().build(Gaussian(lengthscale), X, np.random.default_rng(0))

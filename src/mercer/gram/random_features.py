@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array import host, like, namespace
+from .._array import host, is_sparse, like, namespace
 from .._errors import check_number, where
 from .._random import random_frame
 from ..kernels import Kernel
@@ -93,7 +93,16 @@ class RandomFeatures(Representation):
                 f"{where(kernel)} has none. Try Nystrom or IncompleteCholesky."
             )
         m, d = self.rank // 2, int(X.shape[1])
-        W = kernel.spectral_sample(m, d, rng)
+        with np.errstate(over="ignore"):
+            W = kernel.spectral_sample(m, d, rng)
+            values = X.data if is_sparse(X) else X
+            xp = namespace(values)
+            reach = float(np.abs(W).max()) * d * max(1.0, float(xp.max(xp.abs(values))) if values.shape[0] else 0.0)
+        if not reach <= float(xp.finfo(X.dtype).max):
+            raise ValueError(
+                f"{where(self)}: the frequencies of {kernel}, or their products with X, overflow {X.dtype}; scale the "
+                "data, or raise the lengthscale."
+            )
         if self.orthogonal:
             W = _orthogonal(self, kernel, W, rng)
         take = kernel.domain.take
