@@ -233,6 +233,7 @@ def test_budget():
         ({"method": "sir"}, ValueError, "method = 'sir' is unknown"),
         ({"epsilon": 0}, ValueError, "epsilon = 0 must be > 0"),
         ({"kernel": Laplace(1.0)}, ValueError, "has no derivatives"),
+        ({"gram": "random_features"}, ValueError, "KernelDimensionReduction: gram = .* features without derivatives"),
         ({"kernel": Multiquadric(1.0)}, ValueError, r"kernel = multiquadric.* positive definite"),
         ({"kernel_y": Power(1.0)}, ValueError, r"kernel_y = power.* positive definite"),
     ],

@@ -251,6 +251,11 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             current().check()
         a = solve(System(gram, targets, len(X) * float(self.epsilon))).coefficients
         f = Function(*gram.expansion(a))
+        if "gradient_x" not in f.kernel.provides:
+            raise ValueError(
+                f"{where(self)}: gram = {self.gram!r} gives features without derivatives, which the search for "
+                "directions needs; use 'nystrom' or 'incomplete_cholesky'."
+            )
         M = np.zeros((X.shape[1], X.shape[1]))
         with np.errstate(all="ignore"):
             for rows in _threads.slices(len(X), max(1, SLAB // (X.shape[1] * targets.shape[1]))):
