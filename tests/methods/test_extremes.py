@@ -346,3 +346,13 @@ def test_means_beyond_the_largest_number_are_not_needed():
     model = KernelRidge(0.5, kernel="gaussian", fit_intercept=True)
     expected = y.mean() + (y - y.mean()) / 1.5  # by the identity, as all are far apart
     np.testing.assert_allclose(model.fit(far, y).predict(far), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [KernelRidge(kernel="gaussian"), KernelRidgeCV(), KernelInterpolator(), KreinRidge(), KernelPLS(), mercer.SVR()],
+    ids=str,
+)
+def test_targets_beyond_the_type_of_the_samples_are_refused(model):
+    with pytest.raises(ValueError, match=r": y goes up to .*e\+50, which overflows float32, the type of X; convert X"):
+        clone(model).fit(X.astype(np.float32), 1e50 * y)

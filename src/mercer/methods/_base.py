@@ -231,6 +231,8 @@ class KernelEstimator(Estimator):
         self.kernel_.validate()
         X = self.kernel_.domain.training(self.kernel_.domain.check(X, self.kernel_, "X"))
         self._check_values(X)
+        if options.get("y_numeric") and (isinstance(X, np.ndarray) or is_sparse(X)) and X.dtype == np.float32:
+            self._check_single(y)
         if self._keeps_sample():
             X, y = self.kernel_.domain.keep(X, given_X), detached(y, given_y)
         self.dtype_ = X.dtype if is_array(X) or is_sparse(X) else None
@@ -339,6 +341,15 @@ class KernelEstimator(Estimator):
         if xp.isdtype(y.dtype, "real floating") and not bool(xp.all(xp.isfinite(y))):
             raise ValueError(f"{where(self)}: y contains NaN or infinity; drop those samples.")
         return y
+
+    def _check_single(self, y: Array) -> None:
+        """Reject targets beyond the largest single-precision number, the type of the samples and of the results."""
+        largest = max(float(np.max(y)), -float(np.min(y)))
+        if largest > float(np.finfo(np.float32).max):
+            raise ValueError(
+                f"{where(self)}: y goes up to {largest:.0e}, which overflows float32, the type of X; convert X to "
+                "float64, or divide y."
+            )
 
     def _check_weight(self, sample_weight: Array, X: Data) -> Any:
         """Non-negative weights, not all zero, or None."""
