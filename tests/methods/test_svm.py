@@ -244,3 +244,23 @@ def test_any_real_number_is_a_parameter(model: Any, kind: Any) -> None:
     plain, other = ({name: kind_of(1) / 4 for name in names} for kind_of in (float, kind))
     known, found = (clone(model).set_params(**given).fit(X, y) for given in (plain, other))
     np.testing.assert_allclose(found.predict(X), known.predict(X))
+
+
+# ---- costs beyond the range of numbers
+
+OF_COST = [SVC(), SVC(loss="squared_hinge"), SVR(), NuSVR(), OneClassSVM(C=1.0), KreinSVC(), LinearSVC(), LinearSVR()]
+
+
+@pytest.mark.parametrize("C, size", [(1e300, 1e10), (1e-300, 1e-10)])
+@pytest.mark.parametrize("model", [*OF_COST, SVC(multi_class="crammer_singer")], ids=str)
+def test_costs_that_overflow_are_refused(model: Any, C: float, size: float) -> None:
+    model = clone(model).set_params(C=C)
+    with pytest.raises(ValueError, match=f"{type(model).__name__}: C = 1e.300 times the sample weights .* nearer to 1"):
+        model.fit(X, y, sample_weight=np.full(len(y), size))
+
+
+def test_a_cost_without_bound_in_the_units_of_small_targets() -> None:
+    model = SVR(kernel="linear", loss="squared_epsilon_insensitive", epsilon=0.0, tol=1e-8)
+    expected = clone(model).fit(X, y).predict(X)
+    found = model.set_params(tol=1e-8 * 2.0**-300).fit(X, 2.0**-300 * y).predict(X)
+    np.testing.assert_allclose(2.0**300 * found, expected, atol=1e-6)

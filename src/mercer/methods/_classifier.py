@@ -165,6 +165,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         self._check_parameters()
         X, y = self._check_fit(X, y)
         labels, weight = encode(self, y, self._check_weight(sample_weight, X), by_weight=False)
+        self._check_cost(weight)
         members = [np.flatnonzero((labels == c) & (weight > 0)) for c in range(len(self.classes_))]
         self._forget("calibration_")
         with one_blas_thread:

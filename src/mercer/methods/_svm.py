@@ -172,6 +172,19 @@ class SupportVectorMachine(KernelEstimator):
 
     # ---- from samples to solvers
 
+    def _check_cost(self, weight: np.ndarray) -> None:
+        """Reject a C whose products with the weights, their sum or their reciprocals overflow."""
+        C = getattr(self, "C", None)
+        if C is None or np.inf == C:
+            return
+        with np.errstate(over="ignore", under="ignore"):
+            least, total = float(C) * float(weight[weight > 0].min()), float(C) * float(weight.sum())
+        if least < np.finfo(np.float64).tiny or total == np.inf:
+            raise ValueError(
+                f"{where(self)}: C = {C:g} times the sample weights overflows or underflows, since these go from "
+                f"{weight[weight > 0].min():.0e} to {weight.max():.0e}; choose a C nearer to 1, or scale the weights."
+            )
+
     _solver = "auto"  # of the box-constrained problems
 
     def _box_solver(self, sample: Sample, index: np.ndarray, context: Context, copies: int = 1) -> Any:

@@ -62,6 +62,11 @@ class LinearMachine(KernelEstimator):
         check_choice(self, "dual", self.dual, ("auto", True, False))
         check_number(self, "intercept_scaling", self.intercept_scaling, above=0, besides=(np.inf,))
 
+    def _cost(self, weight: np.ndarray | None, n: int) -> np.ndarray:
+        """C times the sample weights."""
+        with np.errstate(over="ignore"):  # refused by `_machines`
+            return float(self.C) * (np.ones(n) if weight is None else weight)
+
     def _machines(self, X: Data, cost: np.ndarray, pieces: Callable[[Any], Any]) -> list[PrimalSolution]:
         """Fit one machine per row of costs, on the samples with positive cost, which are the same for all."""
         largest = float(cost.max())
@@ -217,8 +222,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         weight = self._check_weight(sample_weight, X)
         index, _ = encode(self, y, weight)
         own = self.class_weight_
-        cost = float(self.C) * (np.ones(len(index)) if weight is None else weight)
-        data = _double(X)
+        cost, data = self._cost(weight, len(index)), _double(X)
         if self.multi_class == "crammer_singer":
             cost = cost * own[index]
             (solution,) = self._machines(data, cost[None], lambda rows: Simplices(index[rows], len(own), cost[rows]))
@@ -340,7 +344,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
         shift = float(np.median(target)) if self.fit_intercept and self.intercept_scaling == np.inf else 0.0
         target = target - shift
         unit_of_squares(self, "y", target)
-        cost = float(self.C) * (np.ones(len(target)) if weight is None else weight)
+        cost = self._cost(weight, len(target))
         squared = self.loss == "squared_epsilon_insensitive"
 
         def pieces(rows: Index) -> Intervals:

@@ -35,6 +35,7 @@ class _OneMachine(SupportVectorMachine):
             n = self.kernel_.domain.size(X)
             weight = self._check_weight(sample_weight, X)
             weight = np.ones(n) if weight is None else weight.astype(np.float64)
+            self._check_cost(weight)
             kept = np.flatnonzero(weight > 0)
             problem, copies = self._problem(None if y is None else y[kept].astype(np.float64), weight[kept])
             context = self._begin(self._n_tasks, X, y, weight)

@@ -144,7 +144,8 @@ def minimise(
     # in units of 2ᵉ for K and 2ˢ for f all numbers are about 1, and the compiled constants fit
     e = exponent(np.append(K[:8], np.diagonal(K)))  # a zero diagonal, as for a negative distance, gives no scale
     s = max(exponent(problem.linear), exponent(first) + e if first.any() else -10000)
-    lower, upper = (np.clip(scaled(bound, e - s), -FAR, FAR) for bound in problem.box)
+    with np.errstate(over="ignore"):  # FAR stands for no bound
+        lower, upper = (np.clip(scaled(bound, e - s), -FAR, FAR) for bound in problem.box)
     start = scaled(first, e - s)
     beta, ridge = start.copy(), nothing if problem.ridge is None else scaled(problem.ridge, -e)
     group = np.zeros(len(index), np.int64) if problem.group is None else problem.group
