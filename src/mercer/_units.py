@@ -20,6 +20,15 @@ def power_of_two(values: Array) -> float:
     return math.ldexp(1.0, exponent(values))
 
 
+def divided(X: Any, unit: float) -> Any:
+    """X / unit. SciPy multiplies sparse arrays by the reciprocal of a number, which may overflow."""
+    if not is_sparse(X):
+        return X / unit
+    out = X.copy()
+    out.data = X.data / unit
+    return out
+
+
 def exponent(values: Array) -> int:
     """e such that the largest magnitude is in [2^e, 2^(e + 1)); 0 if all are zero, or one is not finite."""
     values, xp = values.data if is_sparse(values) else values, namespace(values)

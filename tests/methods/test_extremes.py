@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone, is_classifier, is_regressor
 
 import mercer
@@ -356,3 +357,23 @@ def test_means_beyond_the_largest_number_are_not_needed():
 def test_targets_beyond_the_type_of_the_samples_are_refused(model):
     with pytest.raises(ValueError, match=r": y goes up to .*e\+50, which overflows float32, the type of X; convert X"):
         clone(model).fit(X.astype(np.float32), 1e50 * y)
+
+
+@pytest.mark.parametrize("columns", [3, 70])  # above 64, medians of distances are those of sparse rows
+@pytest.mark.parametrize("unit", [2.0**-1030, 2.0**-1060])
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelRidge(kernel="gaussian(lengthscale='median')"),
+        KernelRidge(kernel="laplace(lengthscale='median', norm=1)"),
+        KernelRidge(kernel=Matern(1.5, 2.0**-1030)),
+        mercer.SVR(),
+    ],
+    ids=str,
+)
+def test_sparse_samples_of_the_smallest_numbers(model, unit, columns):
+    A = unit * np.rint(8 * np.random.default_rng(1).normal(size=(30, columns)))
+    expected = clone(model).fit(A, y).predict(A)
+    found = clone(model).fit(csr_array(A), y).predict(csr_array(A))
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    assert np.ptp(expected) > 0

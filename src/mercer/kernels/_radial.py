@@ -26,7 +26,7 @@ from .._array import (
     row_products,
 )
 from .._errors import UnresolvedError, check_number, where
-from .._units import out_of_squares, power_of_two, squarable
+from .._units import divided, out_of_squares, power_of_two, squarable
 from ..domains import Vectors
 from ..evaluation import Points, radial_points
 from ..types import Array, Checked, DType, Namespace
@@ -109,7 +109,7 @@ class Radial(Kernel):
             if TINY <= ell <= 1.0 / TINY:
                 return X if ell == 1.0 else X * (1.0 / ell)
             unit = power_of_two(scale)
-            return X / unit * (unit / ell)  # the same digits
+            return divided(X, unit) * (unit / ell)  # the same digits
         if scale.shape[0] != X.shape[1]:
             raise ValueError(
                 f"{where(self)}: lengthscale has {scale.shape[0]} entries, but X has {X.shape[1]} columns."
@@ -160,7 +160,7 @@ class Radial(Kernel):
         )
         kernel = copy(self)
         kernel.lengthscale = length / units[1]
-        s = squared_distances(*kernel.centred([Z / units[0] for Z in parts]))
+        s = squared_distances(*kernel.centred([divided(Z, units[0]) for Z in parts]))
         xp = namespace(s)
         power = 2 * (log2(units[0]) - log2(units[1]))
         most = log2(float(xp.finfo(s.dtype).max))

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._array import host, is_sparse
 from .._errors import UnresolvedError, check_choice, check_number
-from .._units import power_of_two, unit_of_squares
+from .._units import divided, power_of_two, unit_of_squares
 from ..domains import take
 from ..types import Checked
 from ._distances import squared_distances as distances
@@ -52,7 +52,7 @@ def _over_pairs(X: Checked, pairs: Any) -> tuple[np.ndarray, float]:
     A: Any = take(X, rows)
     A = A.toarray() if is_sparse(A) and A.shape[1] <= 64 else A if is_sparse(A) else host(A)
     unit = power_of_two(A)
-    A = A / unit
+    A = divided(A, unit)
     out = np.empty(len(i))
     size = 1 << 15 if is_sparse(A) else max(1, (1 << 21) // A.shape[1])
     for start in range(0, len(i), size):
@@ -78,7 +78,7 @@ def scale(X: Checked) -> float:
     """√(d·Var(X)/2): scikit-learn's ``gamma="scale"`` as a lengthscale."""
     unit = power_of_two(X)
     if is_sparse(X):
-        X = X.astype(np.float64) / unit
+        X = divided(X.astype(np.float64), unit)
         variance = X.multiply(X).mean() - X.mean() ** 2
     else:
         variance = float((host(X) / unit).var(dtype=np.float64))

@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import manhattan_distances
 
 from .._array import decided, host, is_numpy, is_sparse, is_torch, like, namespace
 from .._errors import check_choice, check_number, where
-from .._units import power_of_two
+from .._units import divided, power_of_two
 from ..evaluation import Points
 from ..types import Array, Checked, Namespace
 from ._base import register
@@ -112,7 +112,8 @@ class Laplace(Integrable):
         # distances that overflow become infinite, so k is 0 there
         unit = max(power_of_two(Z) for Z in (X, Y))
         least = float(np.min(host(self.lengthscale)))
-        near = _manhattan(*(type(self)(host(self.lengthscale) / least, norm=1).scaled(Z / unit) for Z in (X, Y)))
+        kernel = type(self)(host(self.lengthscale) / least, norm=1)
+        near = _manhattan(*(kernel.scaled(divided(Z, unit)) for Z in (X, Y)))
         with np.errstate(over="ignore", invalid="ignore"):
             return xp.where(near > 0, near * (unit / least), 0.0)
 
