@@ -377,3 +377,12 @@ def test_sparse_samples_of_the_smallest_numbers(model, unit, columns):
     found = clone(model).fit(csr_array(A), y).predict(csr_array(A))
     np.testing.assert_allclose(found, expected, atol=1e-9)
     assert np.ptp(expected) > 0
+
+
+@pytest.mark.parametrize("size", [1e100, 1e-100])
+@pytest.mark.parametrize("model", [KernelRidge(kernel="gaussian"), KernelRidgeCV(), KreinRidge()], ids=str)
+def test_weights_beyond_the_type_of_the_samples_are_refused(model, size):
+    with pytest.raises(
+        ValueError, match=r": sample_weight goes up to 1e.100, whose square .* in float32, the type of X"
+    ):
+        clone(model).fit(X.astype(np.float32), y, sample_weight=np.full(30, size))

@@ -33,6 +33,7 @@ from .._errors import (
 from .._random import check_random, generator_of
 from .._targets import check_labels, check_targets, check_weight
 from .._threads import blas_beside, check_jobs
+from .._units import squarable
 from ..basis import Functions, Polynomials, annihilated, as_basis
 from ..context import Context, StoppedError, current, is_fit_of
 from ..domains import plain, refuse_masked
@@ -47,6 +48,7 @@ from ._forms import Forms, require_fitted
 # the estimator whose data scikit-learn is checking, and their domain: it asks for tags repeatedly
 IN_CHECK: ContextVar[tuple[Any, Any] | None] = ContextVar("in_check", default=None)
 CSR = (csr_array, csr_matrix)
+SINGLE = np.empty(0, np.float32)
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 UNUSED = np.random.default_rng(0)  # for deterministic representations: creating a generator takes time
 UNFOUNDED = "the linear system is solved, but its solution minimises no objective"
@@ -355,7 +357,15 @@ class KernelEstimator(Estimator):
         """Non-negative weights, not all zero, or None."""
         if sample_weight is None:
             return None
-        return detached(check_weight(self, sample_weight, self.kernel_.domain.size(X)), sample_weight)
+        weight = check_weight(self, sample_weight, self.kernel_.domain.size(X))
+        largest = float(weight.max())
+        single = (isinstance(X, np.ndarray) or is_sparse(X)) and X.dtype == np.float32
+        if single and not 2.0 ** -squarable(SINGLE) <= largest <= 2.0 ** squarable(SINGLE):
+            raise ValueError(
+                f"{where(self)}: sample_weight goes up to {largest:.0e}, whose square overflows or underflows in "
+                f"float32, the type of X; give float64, or divide the weights, and any penalty, by {largest:.0e}."
+            )
+        return detached(weight, sample_weight)
 
     # ---- the model
 
