@@ -178,6 +178,11 @@ def speaking(function: F) -> F:
     return cast(F, of_function)
 
 
+def unwritten(owner: object, method: str) -> NotImplementedError:
+    """The error for a method that a base class leaves to its subclasses."""
+    return NotImplementedError(f"{where(owner)} has no method {method}, which its base class requires; implement it.")
+
+
 def check_instance(owner: object, name: str, value: Any) -> None:
     """Raise unless a value is an estimator instance."""
     if isinstance(value, type):

@@ -16,10 +16,13 @@ from mercer.kernels import (
     UNKNOWN,
     Affine,
     Constant,
+    Counted,
+    DotProduct,
     Gaussian,
     Kernel,
     Linear,
     Polynomial,
+    Radial,
     Sobolev,
     White,
     register,
@@ -239,8 +242,29 @@ def test_a_new_kernel_is_a_few_lines():
     assert (k + Linear()).definiteness == UNKNOWN
     with pytest.raises(AttributeError, match="Twice does not provide gradient_x; it provides evaluation only"):
         k.gradient_x(X)
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(NotImplementedError, match="Kernel has no method evaluate, which its base class requires"):
         Kernel()(X)
+
+
+@pytest.mark.parametrize(
+    "values", [np.ones(3), [[1.0]], "text", np.ones((1, 1), dtype=int), None], ids=lambda v: type(v).__name__
+)
+def test_a_new_kernel_must_return_a_matrix_of_numbers(values):
+    class Wrong(Kernel):
+        def evaluate(self, X, Y=None):
+            return values
+
+    with pytest.raises(TypeError, match=r"^Wrong: evaluate returned .* here of shape \(1, 1\)\."):
+        Wrong().diag(X)
+
+
+@pytest.mark.parametrize(("base", "method"), [(Radial, "profile"), (DotProduct, "profile"), (Counted, "form")])
+def test_a_new_kernel_without_its_method(base, method):
+    New, members = type("New", (base,), {}), X
+    if base is Counted:
+        New.domain, members = Indices(2), [0, 1]
+    with pytest.raises(NotImplementedError, match=f"New has no method {method}, .* implement it"):
+        New()(members)
 
 
 def test_register_names_in_snake_case():

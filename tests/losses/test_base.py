@@ -14,6 +14,10 @@ def test_what_is_missing_says_what_there_is() -> None:
         Hinge().hessian(np.ones(1), np.zeros(1))
     with pytest.raises(NotImplementedError, match=r"Cox couples the samples .* use total"):
         Cox().value(np.ones((1, 2)), np.zeros(1))
+    New = type("New", (Loss,), {"abilities": ("gradient",)})
+    for name in ("value", "gradient"):
+        with pytest.raises(NotImplementedError, match=f"New has no method {name}, .* implement it"):
+            getattr(New(), name)(np.ones(1), np.zeros(1))
 
 
 def test_several_outputs_are_samples_of_their_own() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.gram import Dense
+from mercer.gram import Dense, Representation
 from mercer.kernels import Gaussian
 from mercer.losses import Huber
 from mercer.solvers.eigen import Eigenproblem, EigenSolver
@@ -63,3 +63,17 @@ def test_parameters_out_of_range_are_refused(cls, name, value):
 def test_an_estimator_names_its_solver():
     with pytest.raises(ValueError, match=r"^KernelMachine, Newton: tol = 'a' must be a finite number > 0\."):
         mercer.KernelMachine("huber", solver=Newton(tol="a")).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("base", "name", "fit"),
+    [
+        (LinearSolver, "_plain", lambda new: mercer.KernelRidge(solver=new)),
+        (FitSolver, "_solve", lambda new: mercer.KernelMachine(solver=new)),
+        (Representation, "_build", lambda new: mercer.KernelRidge(gram=new)),
+    ],
+)
+def test_a_new_part_without_its_method(base, name, fit):
+    New = type("New", (base,), {"name": "new"})
+    with pytest.raises(NotImplementedError, match=f"New has no method {name}, .* implement it"):
+        fit(New()).fit(np.arange(5.0)[:, None], np.arange(5.0))

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._array import eye, host, namespace
-from .._errors import where
+from .._errors import unwritten, where
 from .._random import generator
 from ..domains import take
 from ..evaluation import Evaluator, bind
@@ -232,4 +232,4 @@ class Representation(BaseEstimator):
 
     def _build(self, kernel: Kernel, X: Checked, rng: np.random.Generator) -> Gram:
         """`build` for a checked kernel and collection; each representation implements it."""
-        raise NotImplementedError
+        raise unwritten(self, "_build")

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from .._array import decided, device_of, eps, host, is_array, is_sparse, like, namespace
-from .._errors import check_parameters, where
+from .._errors import check_parameters, shown, unwritten, where
 from .._same import same
 from ..basis import Polynomials
 from ..domains import Domain, Vectors
@@ -78,13 +78,19 @@ class Kernel(Abilities, BaseEstimator):
 
     def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         """The matrix k(xᵢ, yⱼ) of checked collections; Y = None means Y = X."""
-        raise NotImplementedError
+        raise unwritten(self, "evaluate")
 
     def evaluate_diag(self, X: Checked) -> Any:
         """The vector k(xᵢ, xᵢ) of a checked collection."""
         size, take = self.domain.size(X), self.domain.take
-        rows = [self.evaluate(take(X, slice(i, i + 1)))[0, :] for i in range(size)]
-        return namespace(rows[0]).concat(rows)
+        values = [self.evaluate(take(X, slice(i, i + 1))) for i in range(size)]
+        K = values[0]
+        if not is_array(K) or K.shape != (1, 1) or not namespace(K).isdtype(K.dtype, "real floating"):
+            raise TypeError(
+                f"{where(self)}: evaluate returned {shown(K)} for one sample; return a matrix of floating-point "
+                "numbers with one row and one column per sample, here of shape (1, 1)."
+            )
+        return namespace(K).concat([K[0, :] for K in values])
 
     def validate(self) -> None:
         """Reject parameters that are out of range."""

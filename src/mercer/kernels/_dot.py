@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._array import eye, host, namespace, product_transposed, row_products
-from .._errors import where
+from .._errors import unwritten, where
 from ..domains import Vectors
 from ..types import Array, Checked, Namespace
 from ._base import Kernel
@@ -23,7 +23,7 @@ class DotProduct(Kernel):
 
     def profile(self, t: Array, xp: Namespace) -> Any:
         """φ of the inner product."""
-        raise NotImplementedError
+        raise unwritten(self, "profile")
 
     def slope(self, t: Array, xp: Namespace) -> Any:
         """φ′."""

@@ -25,7 +25,7 @@ from .._array import (
     namespace,
     row_products,
 )
-from .._errors import UnresolvedError, check_number, where
+from .._errors import UnresolvedError, check_number, unwritten, where
 from .._units import divided, out_of_squares, power_of_two, squarable
 from ..domains import Vectors
 from ..evaluation import Points, radial_points
@@ -55,7 +55,7 @@ class Radial(Kernel):
 
     def derivative(self, s: Array, xp: Namespace, order: int) -> Any:
         """φ, φ′ or φ″ by order, if one formula gives all three."""
-        raise NotImplementedError
+        raise unwritten(self, ("profile", "slope", "curvature")[order])
 
     def profile(self, s: Array, xp: Namespace) -> Any:
         """φ of the squared scaled distance."""

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from .._errors import unwritten
 from .._jit import njit
 from ..types import Array, Checked
 from ._base import Kernel, is_kernel
@@ -123,7 +124,7 @@ class Structured(Kernel):
 
     def form(self, member: Any, store: Store) -> Any:
         """The form of a member, an object with `nbytes`, computed once; `store.number` numbers features."""
-        raise NotImplementedError
+        raise unwritten(self, "form")
 
     def weigh(self, forms: list[Any], store: Store) -> list[Any]:
         """The forms after applying the other parameters."""
@@ -131,7 +132,7 @@ class Structured(Kernel):
 
     def compare(self, A: list[Any], B: list[Any] | None) -> np.ndarray:
         """The matrix of values between two lists of forms; B = None means B = A."""
-        raise NotImplementedError
+        raise unwritten(self, "compare")
 
     def squares(self, A: list[Any]) -> np.ndarray:
         """k(x, x) for a list of forms."""

@@ -42,7 +42,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._array import is_array, namespace
-from .._errors import check_parameters, where
+from .._errors import check_parameters, unwritten, where
 from ..types import Array
 
 Task = Literal["regression", "binary", "multiclass", "count", "survival"]
@@ -204,5 +204,7 @@ class Loss(BaseEstimator):
         return [cls(*arguments) for arguments in cls.trials]
 
     def _lacks(self, ability: str) -> NotImplementedError:
+        if ability == "value" or ability in self.abilities:
+            return unwritten(self, ability)
         has = ", ".join(sorted(self.provides)) or "nothing else"
         return NotImplementedError(f"{where(self)} has no {ability}; it provides {has}.")

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from sklearn.base import BaseEstimator
 
-from .._errors import check_choice, check_number, defaults, fitting_memory, is_one_of, where
+from .._errors import check_choice, check_number, defaults, fitting_memory, is_one_of, unwritten, where
 from .._threads import blas_for
 from ..gram import Operator
 from .solution import Solution
@@ -86,7 +86,7 @@ class Solver(BaseEstimator, Generic[P, S]):
             return self._solve(problem, start)
 
     def _solve(self, problem: P, start: S | None) -> S:
-        raise NotImplementedError
+        raise unwritten(self, "_solve")
 
 
 class Choice(NamedTuple):

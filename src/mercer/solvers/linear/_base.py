@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..._array import eps, eye, host, like, namespace
+from ..._errors import unwritten
 from ..._units import power_of_two, squarable
 from ...context import Status
 from ...domains import take
@@ -116,7 +117,7 @@ class LinearSolver(Solver[System, LinearSolution]):
 
     def _plain(self, gram: Operator, b: Array, shift: float) -> LinearSolution:
         """a of (K + shift·I) a = b."""
-        raise NotImplementedError
+        raise unwritten(self, "_plain")
 
 
 class Conditioned(Wrapped):
