@@ -3,6 +3,7 @@
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
@@ -50,6 +51,30 @@ def test_sigest_over_all_pairs():
     np.testing.assert_allclose(bandwidth.sigest(X), expected)
     standard = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
     np.testing.assert_allclose(bandwidth.sigest(X, scaled=True), 1 / np.quantile(pdist(standard) ** 2, [0.9, 0.5, 0.1]))
+
+
+def test_sigest_takes_lists_and_frames():
+    expected = bandwidth.sigest(X)
+    for A in (X.tolist(), pd.DataFrame(X), csr_array(X)):
+        np.testing.assert_allclose(bandwidth.sigest(A), expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"X": None}, "X = None, expected numbers"),
+        ({"X": X[:, 0]}, "X has shape \\(40,\\)"),
+        ({"X": np.where(X[2, 1] == X, np.nan, X)}, "X contains NaN at row 2, column 1"),
+        ({"quantiles": "high"}, "quantiles = 'high' must be a sequence of numbers from 0 to 1"),
+        ({"quantiles": (0.5, -1)}, "quantiles = \\(0.5, -1\\) must be"),
+        ({"pairs": -1}, "pairs = -1 must be two sequences"),
+        ({"pairs": ([0, 1], [2, 40])}, "indices of the 40 rows of X"),
+        ({"X": csr_array(X), "scaled": True}, "pass X.toarray\\(\\), or scaled=False"),
+    ],
+)
+def test_sigest_refuses(arguments, words):
+    with pytest.raises((ValueError, TypeError), match=f"^sigest: .*({words})"):
+        bandwidth.sigest(**{"X": X, **arguments})
 
 
 def test_sigest_rule_is_the_middle_of_the_range():

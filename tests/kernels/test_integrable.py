@@ -13,6 +13,7 @@ from mercer.kernels import (
     Laplace,
     Linear,
     Matern,
+    OfNorm,
     RationalQuadratic,
     Tophat,
     Triangular,
@@ -133,3 +134,9 @@ def test_definiteness_of_the_smoothing_kernels() -> None:
     plane = np.stack(np.meshgrid(np.linspace(0, 4, 17), np.linspace(0, 4, 17)), axis=-1).reshape(-1, 2)
     assert not Triangular().definiteness_in(2).is_pd
     assert np.linalg.eigvalsh(Triangular()(plane))[0] < -1e-3
+
+
+@pytest.mark.parametrize("kernel", [None, "gaussian", Linear()])
+def test_a_norm_needs_an_integrable_kernel(kernel):
+    with pytest.raises(TypeError, match=r"^OfNorm: kernel = .* must be an Integrable kernel, such as Gaussian\(\)"):
+        OfNorm(kernel)(np.eye(2))

@@ -52,6 +52,15 @@ def test_constants_of_duchon():
     assert duchon(2, 3)(zero, r)[0, 0] == pytest.approx(-2 / (8 * np.pi))  # Green's function of the bilaplacian
 
 
+@pytest.mark.parametrize(
+    ("order", "dimension", "words"),
+    [(None, 1, "order = None must be an integer > 0.5"), (1, 2, "order = 1 must be > 1"), (2, 0, "dimension = 0")],
+)
+def test_duchon_refuses(order, dimension, words):
+    with pytest.raises(ValueError, match=f"^duchon: {words}"):
+        duchon(order, dimension)
+
+
 def test_reduced_is_positive_definite_and_keeps_the_quadratic_form():
     rng = np.random.default_rng(1)
     X, new = rng.normal(size=(20, 2)), rng.normal(size=(5, 2))

@@ -164,6 +164,8 @@ def test_refusals():
     with pytest.raises(TypeError, match="has 2 columns, but bag_of_words takes one"):
         Table({("city", "note"): BagOfWords()})(TABLE)
     with pytest.raises(TypeError, match="must be 'auto' or a non-empty dictionary"):
+        Table(np.ones(3))(TABLE)
+    with pytest.raises(TypeError, match="must be 'auto' or a non-empty dictionary"):
         Table([Gaussian()])(TABLE)
     with pytest.raises(ValueError, match="all columns of X are constant or missing"):
         Table().resolve({"x": [1.0, 1.0]})

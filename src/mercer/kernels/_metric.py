@@ -15,7 +15,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from .._array import host, like
-from .._errors import SQUARED, where
+from .._errors import SQUARED, shown, where
 from .._units import power_of_two
 from ..types import Array, Checked
 from ._base import Kernel
@@ -56,6 +56,10 @@ class OfDistance(Kernel):
         return self.kernel.evaluate_diag(X)
 
     def validate(self) -> None:
+        if not isinstance(self.kernel, Integrable):
+            raise TypeError(
+                f"{where(self)}: kernel = {shown(self.kernel)} must be an Integrable kernel, such as Gaussian()."
+            )
         self.kernel.validate()
         if np.ndim(host(self.kernel.lengthscale)):
             raise ValueError(f"{where(self)}: {self.kernel} has several lengthscales; give metric_params instead.")

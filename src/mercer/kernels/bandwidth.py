@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from .._array import host, is_sparse
-from .._errors import UnresolvedError, check_choice, check_number
+from .._errors import KindError, UnresolvedError, check_choice, check_number, shown
 from .._units import divided, power_of_two, unit_of_squares
-from ..domains import take
+from ..domains import Vectors, take
 from ..types import Checked
 from ._distances import squared_distances as distances
 
@@ -109,13 +109,26 @@ def sigest(
     >>> sigest(np.array([[0.0], [1.0], [3.0]]), quantiles=(0.5,))
     array([0.25])
     """
+    X = Vectors(sparse=True).check(X, "sigest")
+    levels = np.asarray(quantiles)
+    if levels.ndim != 1 or levels.dtype.kind not in "fiu" or not np.all((levels >= 0) & (levels <= 1)):
+        raise KindError(f"sigest: quantiles = {shown(quantiles)} must be a sequence of numbers from 0 to 1.")
+    if pairs is not None:
+        index = np.asarray(pairs)
+        if index.ndim != 2 or len(index) != 2 or index.dtype.kind not in "iu" or not np.all(abs(index) < X.shape[0]):
+            raise KindError(
+                f"sigest: pairs = {shown(pairs)} must be two sequences of equal length, of indices of the "
+                f"{X.shape[0]} rows of X."
+            )
     if scaled:
+        if is_sparse(X):
+            raise TypeError("sigest: scaled = True makes sparse columns dense; pass X.toarray(), or scaled=False.")
         X = host(X)
         spread = X.std(axis=0, ddof=1)
         X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     unit_of_squares("sigest", "X", X.data if is_sparse(X) else X)
     d2, unit = squared_distances(X, pairs)
-    return 1.0 / np.quantile(d2, quantiles) / unit**2 if len(d2) else np.ones(len(quantiles))
+    return 1.0 / np.quantile(d2, levels) / unit**2 if len(d2) else np.ones(len(levels))
 
 
 def _sigest_lengthscale(X: Checked) -> float:

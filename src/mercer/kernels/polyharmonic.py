@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from .._array import host, like, namespace
-from .._errors import FROM_ONE
+from .._errors import FROM_ONE, check_number
 from ..basis import Polynomials
 from ..domains import Vectors
 from ..types import Array, Checked, Namespace
@@ -109,6 +109,8 @@ def duchon(order: int, dimension: int) -> Kernel:
     >>> print(duchon(2, 1))
     0.08333333333333333*polyharmonic(degree=3)
     """
+    check_number("duchon", "dimension", dimension, at_least=1, integer=True)
+    check_number("duchon", "order", order, above=dimension / 2, integer=True)
     m, d = order, dimension
     if d % 2:
         constant = abs(gamma(d / 2 - m)) / (4**m * pi ** (d / 2) * factorial(m - 1))

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from .._errors import POSITIVE, check_choice, check_parameters, where
+from .._errors import POSITIVE, check_choice, check_parameters, is_one_of, where
 from ..domains.tables import Frame, Tables, is_missing
 from ..types import Array, Checked, Index
 from ._abilities import Matrix, Names
@@ -100,7 +100,7 @@ class Table(Kernel):
     def validate(self) -> None:
         check_choice(self, "combine", self.combine, ("auto", "interactions", "sum", "product"))
         check_parameters(self, {"missing": ("mean", "match", "error"), "width": POSITIVE})
-        if self.kernels == "auto":
+        if is_one_of(self.kernels, ("auto",)):
             return
         if not isinstance(self.kernels, dict) or not self.kernels:
             raise TypeError(f"{where(self)}: kernels = {self.kernels!r} must be 'auto' or a non-empty dictionary.")
