@@ -589,11 +589,18 @@ def test_errors_say_what_is_wrong():
         ({"cv": "five"}, "Expected `cv`"),
         ({"groups": [1, 2]}, "groups has 2 entries for 150 samples"),
         ({"groups": np.zeros(150)}, "groups has only one group"),
+        ({"groups": 3}, "report: groups = 3 must be a sequence; pass one group per sample"),
     ],
 )
 def test_folds_that_there_are_not(options, message):
     with pytest.raises(ValueError, match=message):
         report(SVC(), *IRIS, **options)
+
+
+@pytest.mark.parametrize("X", [None, 3, "text", {}, np.array(1.0), ()], ids=lambda X: type(X).__name__)
+def test_samples_that_are_no_collection(X):
+    with pytest.raises(ValueError, match=r"^report: X = .* must be a collection; pass one row, string or graph per"):
+        report(SVC(), X, IRIS[1])
 
 
 @pytest.mark.parametrize("thing", [SVC, "SVC", Gaussian()], ids=["class", "text", "kernel"])

@@ -15,6 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import host, is_array, is_sparse
+from .._errors import KindError, shown
 from .._steps import unwrapped
 from ..domains import Tables, take
 from ..types import Array, Data, EstimatorLike
@@ -212,11 +213,14 @@ def columns_of(X: Data, letter: str) -> dict[str, np.ndarray]:
 
 def check_groups(groups: Array, n: int) -> np.ndarray:
     """The groups, checked: one per sample, and at least two distinct ones."""
-    if len(groups) != n:
-        raise ValueError(f"report: groups has {len(groups)} entries for {n} samples; pass one per sample.")
-    if len(np.unique(groups)) < 2:
+    values = np.asarray(groups)
+    if values.ndim == 0:
+        raise KindError(f"report: groups = {shown(groups)} must be a sequence; pass one group per sample, or None.")
+    if len(values) != n:
+        raise ValueError(f"report: groups has {len(values)} entries for {n} samples; pass one per sample.")
+    if len(np.unique(values)) < 2:
         raise ValueError("report: groups has only one group, so none can be held out; omit groups, or pass cv=None.")
-    return np.asarray(groups)
+    return values
 
 
 def kind_of(estimator: EstimatorLike) -> str:
@@ -248,11 +252,14 @@ def fit(estimator: EstimatorLike, X: Data, y: Array, groups: Array = None) -> An
 
 def size(X: Data) -> int:
     """The number of samples."""
-    if isinstance(X, tuple):
+    if isinstance(X, tuple) and X:
         return size(X[0])
-    if isinstance(X, dict):
+    if isinstance(X, dict) and X:
         return len(next(iter(X.values())))
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+    shape = getattr(X, "shape", None)
+    if isinstance(X, (str, bytes, dict, tuple)) or shape == () or (shape is None and not hasattr(X, "__len__")):
+        raise KindError(f"report: X = {shown(X)} must be a collection; pass one row, string or graph per sample.")
+    return len(X) if shape is None else int(shape[0])
 
 
 def rows(X: Data, index: np.ndarray) -> Any:
