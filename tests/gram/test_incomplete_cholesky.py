@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from scipy.sparse import random_array
+from scipy.sparse import csr_array, random_array
 
 from mercer.gram import IncompleteCholesky
 from mercer.kernels import PD, Gaussian, Linear
@@ -167,6 +167,11 @@ def test_labels_are_indicators(X):
         ({"tol": -1.0}, "tol = -1.0 must be >= 0"),
         ({"y": np.ones(60)}, "y must be finite and not constant"),
         ({"y": np.arange(3.0)}, "y has 3 entries for 60 samples"),
+        ({"y": []}, "y has 0 entries for 60 samples"),
+        ({"y": -1}, "IncompleteCholesky: y = -1 must be an array of numbers or labels, one row per sample"),
+        ({"y": "a"}, "y = 'a' must be an array"),
+        ({"y": {}}, "y = {} must be an array"),
+        ({"y": csr_array(np.ones((60, 1)))}, "must be an array of numbers or labels"),
         ({"y": np.arange(60.0), "kappa": 2.0}, "kappa = 2.0 must be"),
         ({"y": np.arange(60.0), "delta": 0}, "delta = 0 must be >= 1"),
     ],

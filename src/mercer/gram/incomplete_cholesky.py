@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .._array import device_of, host, like, namespace
-from .._errors import FROM_ONE, SHARE, check_number, check_parameters, where
+from .._array import device_of, host, is_sparse, like, namespace
+from .._errors import FROM_ONE, SHARE, KindError, check_number, check_parameters, shown, where
 from ..kernels import Kernel
 from ..types import Array, Checked, EstimatorLike, Index
 from ._base import Representation
@@ -253,12 +253,14 @@ class _Predictive:
 
 def _side_information(y: Array, n: int, owner: object) -> np.ndarray:
     """y as centred columns of numbers; labels become indicators."""
-    Y = host(y)
+    Y = np.array(None) if is_sparse(y) else host(y)
+    if Y.ndim not in (1, 2) or (Y.ndim == 2 and Y.dtype.kind not in "fiub"):
+        raise KindError(f"{where(owner)}: y = {shown(y)} must be an array of numbers or labels, one row per sample.")
     if Y.ndim == 1 and Y.dtype.kind not in "fiub":
         Y = Y[:, None] == np.unique(Y)[None, :]
-    Y = Y.astype(np.float64).reshape(len(Y), -1)
     if len(Y) != n:
         raise ValueError(f"{where(owner)}: y has {len(Y)} entries for {n} samples; give one for each.")
+    Y = Y.astype(np.float64).reshape(n, -1)
     Y = Y - Y.mean(axis=0)
     if not np.all(np.isfinite(Y)) or not Y.any():
         raise ValueError(f"{where(owner)}: y must be finite and not constant; omit it to approximate K alone.")
