@@ -201,6 +201,31 @@ def test_a_fit_that_is_no_problem_says_why(model, target, words) -> None:
         model.fit(X, target).solved_problem(X, target)
 
 
+@pytest.mark.parametrize("model", [SVC(), SVR()], ids=["SVC", "SVR"])
+def test_a_problem_needs_the_data_of_the_fit(model) -> None:
+    target = np.arange(len(X)) % 2
+    model.fit(X, target)
+    name, n = type(model).__name__, len(X)
+    for words, arguments in {
+        "X has 3 samples, fewer than the fit; pass the X of the fit": (X[:3], target[:3]),
+        f"y has 3 entries for {n} samples; pass those of the fit": (X, target[:3]),
+        f"sample_weight has 3 entries for {n} samples; pass those of the fit": (X, target, np.ones(3)),
+    }.items():
+        with pytest.raises(ValueError, match=f"^{name}: {words}"):
+            model.solved_problem(*arguments)
+    if name == "SVC":
+        with pytest.raises(ValueError, match=r"^SVC: y holds labels other than .*; pass the y of the fit"):
+            model.solved_problem(X, target + 1)
+
+
+@pytest.mark.parametrize("dropped", [0, 1, 2])
+def test_a_class_without_weight_is_no_part_of_the_problem(dropped) -> None:
+    target = np.arange(len(X)) % 3
+    weight = (target != dropped).astype(float)
+    problem = SVC().fit(X, target, weight).solved_problem(X, target, weight).problem
+    assert np.array_equal(problem.weight == 0, target == dropped)
+
+
 def test_frozen_parameters_give_the_same_fit() -> None:
     for model, target in [(KernelRidgeCV([0.1, 1.0]), y), (KernelRidgeClassifierCV([0.1, 1.0]), LABELS)]:
         model.fit(X, target)

@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import _threads
-from .._array import compact, is_array, is_sparse
+from .._array import compact, host, is_array, is_sparse
 from .._checkpoint import Checkpoint
 from .._errors import REMEDIES, check_number, warn, where
 from .._same import same
@@ -303,9 +303,24 @@ class SupportVectorMachine(KernelEstimator):
 
     # ---- forms of a fitted machine
 
+    def _check_size(self, name: str, size: int, n: int) -> None:
+        """Raise unless an argument has one entry for each of n samples."""
+        if size != n:
+            raise ValueError(f"{where(self)}: {name} has {size} entries for {n} samples; pass those of the fit.")
+
+    def _targets_of_fit(self, y: Array, sample_weight: Array) -> tuple[np.ndarray, np.ndarray]:
+        """The targets and weights of a fit, as vectors."""
+        target = np.asarray(host(y)).ravel()  # a column is a vector
+        w = np.ones(len(target)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64).ravel()
+        self._check_size("sample_weight", len(w), len(target))
+        return target, w
+
     def _solved(self, X: Data, loss: Loss, target: np.ndarray, weight: np.ndarray) -> SolvedProblem:
         """The problem that the machine solved, with this loss, numeric targets and bounds C·weight."""
         gram = self._build(self._check_new(X))
+        self._check_size("y", len(target), gram.n)
+        if np.any(self.support_ >= gram.n):
+            raise ValueError(f"{where(self)}: X has {gram.n} samples, fewer than the fit; pass the X of the fit.")
         a, dual = np.zeros(gram.n), self.dual_coef_
         a[self.support_] = (dual.toarray() if hasattr(dual, "toarray") else dual)[0]
         H = np.ones((gram.n, 1)) if self.fit_intercept else None

@@ -10,8 +10,7 @@ import numpy as np
 from scipy.optimize import brentq
 from sklearn.exceptions import ConvergenceWarning
 
-from .._array import host
-from .._errors import check_choice, check_number, is_one_of, warn, where
+from .._errors import check_choice, check_number, is_one_of, shown, warn, where
 from ..context import Monitor
 from ..losses import FAR, Hinge, SquaredHinge
 from ..solvers.fit.boxes import BoxSolver
@@ -181,9 +180,11 @@ class SVC(DropInClassifier):
             raise NoProblemError("there are more than two classes, and each pair has its own machine")
         if self._hard or self.budget is not None:
             raise NoProblemError("a hard margin, or a budget of errors, has no loss")
-        target = np.asarray(host(y)).ravel()  # a column is a vector
-        w = np.ones(len(target)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        w = w * self.class_weight_[np.searchsorted(self.classes_, target)]
+        target, w = self._targets_of_fit(y, sample_weight)
+        known = np.isin(target, self.classes_)
+        if np.any(w[~known] != 0):  # a class without weight is not in classes_
+            raise ValueError(f"{where(self)}: y holds labels other than {shown(self.classes_)}; pass the y of the fit.")
+        w = w * self.class_weight_[np.searchsorted(self.classes_, np.where(known, target, self.classes_[0]))]
         loss = Hinge() if self.loss == "hinge" else SquaredHinge()
         return self._solved(X, loss, np.where(target == self.classes_[1], 1.0, -1.0), w)
 

@@ -175,8 +175,7 @@ class SVR(DropIn, _Regressor):
         """The problem that this fit to these data solved."""
         if np.isinf(self.C):
             raise NoProblemError("a hard margin, or a budget of errors, has no loss")
-        target = np.asarray(host(y)).ravel()  # a column is a vector
-        w = np.ones(len(target)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        target, w = self._targets_of_fit(y, sample_weight)
         kind = EpsilonInsensitive if self.loss == "epsilon_insensitive" else SquaredEpsilonInsensitive
         return self._solved(X, kind(self.epsilon), target, w)
 
