@@ -183,6 +183,15 @@ def unwritten(owner: object, method: str) -> NotImplementedError:
     return NotImplementedError(f"{where(owner)} has no method {method}, which its base class requires; implement it.")
 
 
+def check_free(registry: Mapping[str, type], cls: type) -> None:
+    """Raise if the name of a class to be registered belongs to one of this library's classes."""
+    taken = registry.get(cls.name)  # type: ignore[attr-defined]
+    if taken is not None and taken.__module__.startswith(HERE) and taken.__module__ != cls.__module__:
+        raise ValueError(
+            f"register: {cls.__name__} would replace {taken.__module__}.{taken.__name__} in expressions; rename it."
+        )
+
+
 def check_instance(owner: object, name: str, value: Any) -> None:
     """Raise unless a value is an estimator instance."""
     if isinstance(value, type):

@@ -267,6 +267,12 @@ def test_a_new_kernel_without_its_method(base, method):
         New()(members)
 
 
+def test_register_does_not_replace_the_librarys_kernels():
+    with pytest.raises(ValueError, match=r"^register: Gaussian would replace mercer\.kernels\.gaussian\.Gaussian"):
+        register(type("Gaussian", (Kernel,), {}))
+    assert registry["gaussian"] is Gaussian
+
+
 def test_register_names_in_snake_case():
     @register
     class ForThisTestOnly(Kernel):

@@ -50,3 +50,9 @@ def test_register_names_in_snake_case() -> None:
         assert register(TwoWords) is TwoWords and registry["two_words"] is TwoWords and TwoWords.name == "two_words"
     finally:
         registry.pop("two_words")
+
+
+def test_register_does_not_replace_the_librarys_losses() -> None:
+    with pytest.raises(ValueError, match=r"^register: Huber would replace mercer\.losses\.huber\.Huber"):
+        register(type("Huber", (Loss,), {}))
+    assert registry["huber"] is Huber

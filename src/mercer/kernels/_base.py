@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from .._array import decided, device_of, eps, host, is_array, is_sparse, like, namespace
-from .._errors import check_parameters, shown, unwritten, where
+from .._errors import check_free, check_parameters, shown, unwritten, where
 from .._same import same
 from ..basis import Polynomials
 from ..domains import Domain, Vectors
@@ -38,6 +38,7 @@ def snake_case(cls: type) -> str:
 def register(cls: type[_K]) -> type[_K]:
     """Register a kernel class under its snake-case name, for the parser and the law tests."""
     cls.name = snake_case(cls)
+    check_free(registry, cls)
     registry[cls.name] = cls
     init = cls.__init__
     if isinstance(init, FunctionType) and "__init__" not in vars(cls):

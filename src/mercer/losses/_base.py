@@ -42,7 +42,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._array import is_array, namespace
-from .._errors import check_parameters, unwritten, where
+from .._errors import check_free, check_parameters, unwritten, where
 from ..types import Array
 
 Task = Literal["regression", "binary", "multiclass", "count", "survival"]
@@ -67,6 +67,7 @@ class Box(NamedTuple):
 def register(cls: type[_L]) -> type[_L]:
     """Register a loss under its name in snake case, where `as_loss` and the law tests find it."""
     cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+    check_free(registry, cls)
     registry[cls.name] = cls
     return cls
 
