@@ -405,8 +405,9 @@ def test_what_has_no_gradient_is_named(waves):
     assert tuner.best_estimator_.kernel.kernels[0].rate == 0.5
     with pytest.raises(ValueError, match="'kernel__lengthscal' has no derivative"):
         KernelTuner(ridge(), parameters=["kernel__lengthscal"]).fit(X, y)
-    with pytest.raises(TypeError, match="must be a list of names"):
-        KernelTuner(ridge(), parameters="alpha").fit(X, y)
+    for parameters in ("alpha", 3, [1], np.ones(2)):
+        with pytest.raises(TypeError, match=r"^KernelTuner: parameters = .* must be a list of names"):
+            KernelTuner(ridge(), parameters=parameters).fit(X, y)
     with pytest.raises(ValueError, match="names nothing to tune"):
         KernelTuner(ridge(), parameters=[]).fit(X, y)
 

@@ -47,7 +47,8 @@ class Coordinates(Parameters):
     def _starts(self, form: Objective) -> dict[str, np.ndarray]:
         """The parameters and their values; reject those without a derivative."""
         asked, strength = self.owner.parameters, form.criterion.strength
-        if isinstance(asked, str):
+        names = np.iterable(asked) and not isinstance(asked, str) and all(isinstance(name, str) for name in asked)
+        if not (names or asked is None):
             raise TypeError(f"{where(self.owner)}: parameters = {asked!r} must be a list of names, or None.")
         wanted = None
         if asked is not None:
