@@ -98,3 +98,9 @@ def test_long_captions_keep_apart(digits, ax):
     ax.figure.draw_without_rendering()
     places = [caption.get_window_extent() for caption in display.captions_]
     assert all(a.x1 < b.x0 for a, b in pairwise(places))
+
+
+@pytest.mark.parametrize("rows", [None, [np.ones((1, 4))], np.ones((1, 4))], ids=["none", "list", "array"])
+def test_rows_have_names(rows):
+    with pytest.raises(TypeError, match=r"^DigitsDisplay: rows = .* must be a dict, such as {'original': images}"):
+        DigitsDisplay.from_rows(rows)

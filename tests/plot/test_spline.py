@@ -183,3 +183,9 @@ def test_components_after_other_steps():
         display = SplineDisplay.from_estimator(model, frame, y, ax=Figure().subplots(1, 2))
     assert display.axes_[1].get_title(loc="left") == "Main effect of b"
     np.testing.assert_allclose(display.points_[0].get_offsets()[:, 0], scale.transform(frame)["a"])
+
+
+@pytest.mark.parametrize("estimator", [None, "KernelRidge", KernelRidge], ids=["none", "text", "class"])
+def test_it_draws_estimators(estimator):
+    with pytest.raises(TypeError, match=r"^SplineDisplay: estimator = .*(must be an estimator|is a class)"):
+        SplineDisplay.from_estimator(estimator)

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._array import host
-from .._errors import check_number
+from .._errors import check_number, shown
 from .._palette import INK
 from ..types import Array, Axis
 from ._base import Display, Keywords, plain, style
@@ -135,6 +135,8 @@ class DigitsDisplay(Display):
             As in `from_images`.
         """
         check_number(cls.__name__, "n", n, at_least=1, integer=True)
+        if not isinstance(rows, Mapping):
+            raise TypeError(f"{cls.__name__}: rows = {shown(rows)} must be a dict, such as {{'original': images}}.")
         stacks = [_images(images, shape) for images in rows.values()]
         if not stacks or len({stack.shape for stack in stacks}) > 1:
             shapes = ", ".join(f"{name} {stack.shape}" for name, stack in zip(rows, stacks, strict=True)) or "none"

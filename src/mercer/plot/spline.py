@@ -11,7 +11,7 @@ from scipy.stats import norm
 from sklearn.base import is_regressor
 
 from .._array import host
-from .._errors import check_number
+from .._errors import check_instance, check_number
 from .._palette import BLUE, GREY, INK
 from .._steps import last, unwrapped
 from ..types import Array, Axis, Data, EstimatorLike
@@ -138,7 +138,9 @@ class SplineDisplay(Display):
         ax, **options
             Passed to `plot`.
         """
-        who, model = cls.__name__, last(estimator)
+        who = cls.__name__
+        check_instance(who, "estimator", estimator)
+        model = last(estimator)
         check_grid(who, resolution, padding)
         check_number(who, "level", level, above=0, at_most=1 - 1e-12)
         if (y is not None) and X is None:
