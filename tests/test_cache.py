@@ -136,6 +136,10 @@ def make_it_open_to_all(file):
     file.chmod(0o666)
 
 
+def make_it_open_to_the_group(file):
+    file.chmod(0o664)
+
+
 def give_it_to_another_user(file):
     if os.geteuid() != 0:
         pytest.skip("only root gives files away")
@@ -143,7 +147,9 @@ def give_it_to_another_user(file):
 
 
 @posix
-@pytest.mark.parametrize("change", [make_a_pipe, make_it_open_to_all, give_it_to_another_user])
+@pytest.mark.parametrize(
+    "change", [make_a_pipe, make_it_open_to_all, make_it_open_to_the_group, give_it_to_another_user]
+)
 def test_files_that_others_could_have_written_are_replaced(place, change):
     (file,) = files(call(place)[2])
     change(file)
@@ -152,9 +158,9 @@ def test_files_that_others_could_have_written_are_replaced(place, change):
 
 
 @posix
-def test_files_are_not_open_to_all_even_without_a_mask(place):
+def test_files_are_open_to_nobody_else_even_without_a_mask(place):
     folder = finish(start(place, umask=0))[2]
-    assert [file.stat().st_mode & 0o777 for file in files(folder)] == [0o664]
+    assert [file.stat().st_mode & 0o777 for file in files(folder)] == [0o644]
 
 
 def test_a_change_of_the_flags_of_a_called_function_is_noticed(place):

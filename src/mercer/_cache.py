@@ -32,6 +32,7 @@ from . import _intrinsics, _jit
 from ._files import replacing
 
 DIGEST = 32  # bytes
+OTHERS = stat.S_IWGRP | stat.S_IWOTH  # modes that let others write
 PLAIN = (bool, int, float, complex, str, bytes, tuple, np.generic, np.ndarray, np.dtype, type(None))
 
 
@@ -75,7 +76,7 @@ class Cache:
             (folder / name).unlink(missing_ok=True)  # a file that could not be read, and its mode
             with replacing(folder / name) as stream:
                 if os.name == "posix":
-                    os.fchmod(stream.fileno(), os.fstat(stream.fileno()).st_mode & ~stat.S_IWOTH)
+                    os.fchmod(stream.fileno(), os.fstat(stream.fileno()).st_mode & ~OTHERS)
                 stream.write(_sum(name, content) + content)
             self.used.add(folder)
             for old in folder.glob(f"{self.prefix}*.nbc"):
@@ -118,7 +119,7 @@ def _read(path: Path, source: Path) -> bytes:
             raise OSError(f"{path} is not a file.")
         if os.name == "posix":
             owners = {0, os.geteuid(), source.stat().st_uid if source.exists() else 0}
-            if found.st_uid not in owners or found.st_mode & stat.S_IWOTH:
+            if found.st_uid not in owners or found.st_mode & OTHERS:
                 raise PermissionError(f"Others could have written {path}.")
         return stream.read()
 
