@@ -667,6 +667,23 @@ def test_refusals_are_short(path):
     assert len(str(caught.value)) < 400 + len(str(path))
 
 
+@pytest.mark.parametrize("content", [{"yours": "y" * 10**6}, {"shared": 0, "object": "x" * 10**6}])
+def test_refusals_of_long_names_are_short(content, path):
+    with pytest.raises(ModelError) as caught:
+        load(forged(path, content))
+    assert len(str(caught.value)) < 600 + len(str(path))
+
+
+def test_refusals_show_no_control_characters(path):
+    """A terminal would act on them."""
+    header = {"format": "mercer model", "version": 9, "versions": {"mercer": "\x1b[31m\n" * 10**4}}
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.json", json.dumps(header))
+    with pytest.raises(ModelError, match=r"written by mercer \\x1b\[31m") as caught:
+        load(path)
+    assert str(caught.value).isprintable() and len(str(caught.value)) < 600 + len(str(path))
+
+
 def test_arrays_without_end_in_each_other(path):
     """What one holds would be freed by recursion, without a limit."""
     arrays = [{"shared": k, "objects": [[2], [{"same": k - 1} if k else 0, None]]} for k in range(100_000)]

@@ -45,12 +45,13 @@ EARLIEST = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that the same model gives t
 
 
 def _file_error(path: FilePath, message: str) -> ModelError:
-    return ModelError(f"{path}: {message}")
+    return ModelError(f"{path}: {_brief(message, 500)}")
 
 
-def _brief(error: Exception) -> str:
-    """The message of an error in one short line, since errors of archives quote their content."""
-    return " ".join(str(error).split())[:200]
+def _brief(message: Any, most: int = 200) -> str:
+    """A message in one short line without control characters, since messages quote the content of files."""
+    line = " ".join(str(message).split())[:most]
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in line)[:most]
 
 
 def save(model: EstimatorLike, path: FilePath) -> None:
