@@ -350,6 +350,11 @@ def test_numpy(tmp_path):
             reading(tmp_path / "d.npy")
 
 
+def test_labels_of_bytes_are_text(tmp_path):
+    np.savez(tmp_path / "a.npz", X=np.ones((2, 2)), y=np.array([b"a", b"\xff"]))
+    assert read(tmp_path / "a.npz").y.tolist() == ["a", "\\xff"]
+
+
 @pytest.mark.parametrize("kind", [[("a", int)], complex, "m8[s]"], ids=str)
 def test_targets_of_other_types(tmp_path, kind):
     np.savez(tmp_path / "a.npz", X=np.ones((3, 2)), y=np.zeros(3, kind))

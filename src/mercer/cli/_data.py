@@ -235,6 +235,8 @@ def _numpy(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
         raise DataError(f"{path}: y has shape {y.shape}, but X has {X.shape[0]} rows.")
     if y is not None and y.dtype.kind not in "biufUSM":
         raise DataError(f"{path}: y has type {y.dtype}; numbers, text or dates are expected.")
+    if y is not None and y.dtype.kind == "S":
+        y = np.strings.decode(y, "utf-8", "backslashreplace")
     return X, y
 
 
