@@ -1,7 +1,9 @@
 import bz2
+import gc
 import gzip
 import os
 import tracemalloc
+from contextlib import suppress
 
 import numpy as np
 import pandas
@@ -271,6 +273,19 @@ def test_blocks_are_read_by_the_rules_of_all_rows(tmp_path, word, ends):
     with pytest.raises(DataError, match=r"a\.libsvm, line 6: .*; a line is a label") as blocks:
         list(read_blocks(path, 2, None, 3))
     assert str(blocks.value).startswith(str(whole.value).rstrip("."))
+
+
+def test_a_refused_file_is_closed(tmp_path):
+    """At once, not when the cycle of an error and its frame is collected."""
+    path = write(tmp_path, "a.libsvm", "1 1:x\n" * 5)
+    gc.collect()
+    gc.disable()
+    try:
+        with suppress(DataError):
+            list(read_blocks(path, 2, None, 3))
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 def test_indices_of_libsvm_beyond_those_of_training_are_ignored(tmp_path):

@@ -81,15 +81,14 @@ def load_data(path: FilePath, *, n_features: int | None = None, dtype: DType = n
 
 def read_lines(path: FilePath, text: str, first: int) -> Any:
     """The samples in some lines of a file, starting at line `first`; labels may be any numbers."""
-    fault = X = None
+    lines = Lines(Path(path), io.StringIO(text, newline=""), before=first - 1)
     try:
         X = load_svmlight_file(io.BytesIO(text.encode()), zero_based=False)[0]
     except (ValueError, OverflowError) as error:
-        fault = error
-    if X is None or "_" in text or not np.isfinite(X.data).all():  # 1_0 is a number only to Python
-        _find_fault(Lines(Path(path), io.StringIO(text, newline=""), before=first - 1), None)
-    if X is None:
-        raise ValueError(f"{path}, from line {first}: is not in LIBSVM's format ({fault}).") from fault
+        _find_fault(lines, None)
+        raise ValueError(f"{path}, from line {first}: is not in LIBSVM's format ({error}).") from error
+    if "_" in text or not np.isfinite(X.data).all():  # 1_0 is a number only to Python
+        _find_fault(lines, None)
     return X
 
 
