@@ -404,6 +404,20 @@ def test_parquet(tmp_path):
         read(tmp_path / "b.parquet")
 
 
+@pytest.mark.parametrize("error", ["ComputeError", "PanicException"])
+def test_damaged_parquet_is_said_in_one_sentence(tmp_path, monkeypatch, error):
+    """Behind a sound footer; polars panics on some damage, and a panic is no Exception."""
+    polars = pytest.importorskip("polars")
+    polars.DataFrame({"a": [1, 2]}).write_parquet(tmp_path / "a.parquet")
+
+    def collect(*_, **__):
+        raise getattr(polars.exceptions, error)("page header\nand more")
+
+    monkeypatch.setattr(polars.LazyFrame, "collect", collect)
+    with pytest.raises(DataError, match=r"a\.parquet is not a Parquet file, or is damaged \(page header\)\."):
+        read(tmp_path / "a.parquet")
+
+
 def test_bytes_and_durations_of_parquet(tmp_path):
     polars = pytest.importorskip("polars")
     from datetime import timedelta

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Container, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -145,13 +146,23 @@ def _refuse_foreign(path: Path, start: bytes) -> None:
 def _parquet(path: Path) -> tuple[Any, list[str]]:
     """A Parquet file as polars' lazy table, and the names of its columns."""
     polars = optional("polars", "cli", "Reading Parquet")
-    try:
+    with _speaking(path):
         lazy = polars.scan_parquet(path, glob=False)
         names = lazy.collect_schema().names()
-    except Exception as error:  # polars has its own exceptions
-        raise DataError(f"{path} is not a Parquet file ({str(error).splitlines()[0]}).") from error
     require_printable(path, names)
     return lazy, names
+
+
+@contextmanager
+def _speaking(path: Path) -> Iterator[None]:
+    """Errors of polars, which has its own exceptions and panics, become one sentence that names the file."""
+    import polars
+
+    try:
+        yield
+    except (Exception, polars.exceptions.PanicException) as error:
+        reason = next(iter(str(error).splitlines()), "")
+        raise DataError(f"{path} is not a Parquet file, or is damaged ({reason}).") from error
 
 
 def _parquet_blocks(path: Path, rows: int = BLOCK, columns: dict[str, str] | None = None) -> Iterator[Any]:
@@ -162,16 +173,22 @@ def _parquet_blocks(path: Path, rows: int = BLOCK, columns: dict[str, str] | Non
 
     require(names, columns, path)
     lazy = lazy.select(names := list(columns or names))
-    held = 8 * len(names) * lazy.select(polars.len()).collect().item() if columns is None else 0
+    with _speaking(path):
+        held = 8 * len(names) * lazy.select(polars.len()).collect().item() if columns is None else 0
     require_room(path, held, "export it as CSV first")
     start = 0
-    while (block := lazy.slice(start, rows).collect()).height:
+    while (block := _rows(path, lazy.slice(start, rows))).height:
         start += rows
         text = sum(_length(block[c]) for c in names)
         require_room(path, held + text, "export it as CSV first")
         held += text if columns is None else 0
         frame = pandas.DataFrame({c: _readable(path, block[c]) for c in names})
         yield frame if columns is None else conform(frame, columns, path)
+
+
+def _rows(path: Path, lazy: Any) -> Any:
+    with _speaking(path):
+        return lazy.collect()
 
 
 def _length(series: Any) -> int:
