@@ -206,7 +206,17 @@ def test_labels_keep_their_spelling():
 def test_codes_as_targets():
     data = table(x=[str(i * i) for i in range(40)], y=rows(40, [str(0.5 * k) for k in range(8)]))
     assert prepare(data, "t.csv", "y").task == "regression"
-    assert prepare(data, "t.csv", "y", categories=("y",)).task == "classification"
+    for sample in (
+        prepare(data, "t.csv", "y", categories=("y",)),
+        prepare(data, "t.csv", "y", "classification"),
+    ):
+        assert sample.task == "classification" and {*sample.y.tolist()} == {str(0.5 * k) for k in range(8)}
+
+
+def test_dates_as_classes():
+    days = rows(40, ["2020-01-01", "2020-01-02"])
+    sample = prepare(table(x=[str(i * i) for i in range(40)], y=days), "t.csv", "y", "classification")
+    assert sample.y.tolist() == days
 
 
 def test_a_column_that_colours_keeps_its_rows():

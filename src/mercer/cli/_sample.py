@@ -146,7 +146,8 @@ def _target(column: Any, target: str, task: str | None, path: Any) -> tuple[np.n
         few = whole and (distinct == 2 or (distinct <= CLASSES and len(values) >= REPEATS * distinct))
         task = "classification" if kind == "category" or few else "regression"
     if task == "classification":
-        values = codes if kind != "category" or column.dtype.kind == "b" else column.astype(str).to_numpy(dtype=object)
+        text = kind == "date" or (kind == "category" and column.dtype.kind != "b")
+        values = column.astype(str).to_numpy(dtype=object) if text else codes
     if task == "regression" and kind == "category":
         raise DataError(f"the target {target!r} of {path} is text, such as {values[0]}; regression needs numbers.")
     if distinct < 2:
@@ -169,7 +170,7 @@ def _target(column: Any, target: str, task: str | None, path: Any) -> tuple[np.n
                 f"the class {labels[counts.argmin()]} of {target!r} has one row, but folds need two; remove it, or use "
                 "--task regression if these are numbers."
             )
-        values = values.astype(str) if values.dtype == object else values
+        values = values if whole and values.dtype != object else values.astype(str)  # classifiers refuse fractions
     return values, task
 
 
