@@ -37,6 +37,12 @@ def _whole(path: FilePath) -> Iterator[Any]:
             raise ValueError(f"{path}: is not a complete compressed file ({error}).") from error
 
 
+def brief(message: Any, most: int = 200) -> str:
+    """A message in one short line without control characters, since messages quote the content of files."""
+    line = " ".join(str(message).split())[:most]
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in line)[:most]
+
+
 class Lines:
     """The lines of a file, with line numbers for errors."""
 
@@ -51,7 +57,7 @@ class Lines:
 
     def error(self, message: str) -> ValueError:
         """An error ``data.txt, line 3: …``, for the caller to raise."""
-        return ValueError(f"{self.path}, line {max(self.number, 1)}: {message}")
+        return ValueError(f"{self.path}, line {max(self.number, 1)}: {brief(message, 500)}")
 
     def parse(self, word: str, kind: type, what: str) -> Any:
         """`word` as an int or a finite float."""

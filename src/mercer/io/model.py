@@ -36,6 +36,7 @@ from ..types import EstimatorLike, FilePath
 from ._checks import ModelError, check_room
 from ._decoder import Decoder
 from ._encoder import Encoder
+from ._text import brief
 
 __all__ = ["ModelError", "describe", "load", "save"]
 
@@ -45,13 +46,7 @@ EARLIEST = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that the same model gives t
 
 
 def _file_error(path: FilePath, message: str) -> ModelError:
-    return ModelError(f"{path}: {_brief(message, 500)}")
-
-
-def _brief(message: Any, most: int = 200) -> str:
-    """A message in one short line without control characters, since messages quote the content of files."""
-    line = " ".join(str(message).split())[:most]
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in line)[:most]
+    return ModelError(f"{path}: {brief(message, 500)}")
 
 
 def save(model: EstimatorLike, path: FilePath) -> None:
@@ -159,7 +154,7 @@ def _opened(path: FilePath) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
                 raise ValueError("its members are compressed, or larger than the file")
             header = json.loads(archive.read(HEADER))
         except Exception as error:  # a broken archive can fail in any way
-            raise _file_error(path, f"not a model file, or a damaged one ({_brief(error)}).") from error
+            raise _file_error(path, f"not a model file, or a damaged one ({brief(error)}).") from error
         if not isinstance(header, dict) or header.get("format") != FORMAT:
             raise _file_error(path, "not a model file of this library.")
         if header.get("version") != VERSION:
@@ -247,7 +242,7 @@ def load(path: FilePath, functions: dict[str, Any] | None = None) -> Any:
         except ModelError as error:
             raise _file_error(path, str(error)) from error.__cause__
         except Exception as error:  # an invalid structure with a valid digest
-            raise _file_error(path, f"a damaged model file ({type(error).__name__}: {_brief(error)}).") from error
+            raise _file_error(path, f"a damaged model file ({type(error).__name__}: {brief(error)}).") from error
     if decoder.places:
         warnings.warn(
             f"{path}: sets {' and '.join(sorted(decoder.places))}, which are paths to write to or files to open; model "

@@ -430,6 +430,9 @@ FAULTS = {
     "blank": ("svm_type c_svc\n\n", r"line 2: '' does not belong"),
     "type": (CYCLE.replace("c_svc", "svc"), r"line 1: svm_type svc is unknown; LIBSVM has c_svc"),
     "kernel": (CYCLE.replace("linear", "laplace"), r"line 2: kernel_type laplace is unknown"),
+    "escape": (CYCLE.replace("c_svc", "\x1b[31m"), r"line 1: svm_type \\x1b\[31m is unknown"),
+    "long": (CYCLE.replace("linear", "l" * 10**6), r"line 2: kernel_type l{100,500}$"),
+    "range": (CYCLE.replace("linear", "rbf\ngamma -1"), r"model: Gaussian: gamma = -1\.0 must be > 0"),
     "number": (CYCLE.replace("rho -1", "rho x"), r"line 5: rho = 'x' must be a finite number"),
     "infinite": (CYCLE.replace("rho -1", "rho inf"), r"line 5: rho = 'inf'"),
     "one class": (

@@ -240,7 +240,10 @@ def load_model(path: FilePath, *, n_features: int | None = None) -> SVC | NuSVC 
         kernel=KERNELS[header["kernel_type"]],
         **{name: made(header[name]) for name, made in given.items() if name in header},
     )
-    model.kernel_, model.dtype_ = _kernel(header), np.dtype(np.float64)
+    try:
+        model.kernel_, model.dtype_ = _kernel(header), np.dtype(np.float64)
+    except ValueError as error:  # a parameter out of range
+        raise ValueError(f"{path}: {error}") from error
     if not precomputed or n_features is not None:
         model.n_features_in_ = n_features or width
     order, coefficients = _set_machine(model, header, dual)
