@@ -300,6 +300,8 @@ def test_two_samples(folder, mercer):
     assert (folder / "a.witness.png").read_bytes().startswith(PNG)
     (folder / "d.csv").write_text("z\n1\n2\n")
     assert "do not both have 'x', 'z'" in mercer("two-sample", "a.csv", "d.csv").err
+    (folder / "wide.csv").write_text(",".join(f"z{j}" for j in range(3000)) + "\n" + "1" + 2999 * ",1" + "\n")
+    assert ", … (3001 in total)." in mercer("two-sample", "a.csv", "wide.csv").err
 
 
 def test_two_samples_of_tables(folder, shop, mercer):

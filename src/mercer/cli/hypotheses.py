@@ -12,7 +12,7 @@ from ._columns import DataError, unknown_column
 from ._data import RENUMBER, Data, read, require_dense, stem
 from ._output import Finite, Output, command
 from .choose import axes, picture_place, save_picture
-from .fit import categories_option, data_options, encoding_option, names, say_left_out, shortened
+from .fit import categories_option, data_options, encoding_option, listed, names, say_left_out, shortened
 
 level = click.option("--level", type=Finite(0, 1, min_open=True, max_open=True), default=0.05,
                      show_default=True, help="Significance level: maximum false alarm rate.")  # fmt: skip
@@ -153,7 +153,7 @@ def _together(
 
         different = set(parts[0].X.columns) ^ set(parts[1].X.columns)
         if different:
-            raise DataError(f"{paths[0]} and {paths[1]} do not both have {', '.join(map(repr, sorted(different)))}.")
+            raise DataError(f"{paths[0]} and {paths[1]} do not both have {listed(map(repr, sorted(different)))}.")
         whole = Data(pandas.concat([part.X for part in parts], ignore_index=True), None, "")
     else:
         shapes = [part.X.shape[1] for part in parts]
