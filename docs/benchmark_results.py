@@ -43,7 +43,7 @@ THEMES = {
         "semi_supervised": "Few labels",
         "indefinite": "Indefinite kernels",
     },
-    "The library": {"import_time": "Import"},
+    "The library": {"import_time": "Import", "calls": "The ten most common calls"},
 }
 
 
