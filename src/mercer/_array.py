@@ -126,6 +126,14 @@ def decided(condition: Any) -> bool:
         return True
 
 
+def all_finite(values: Array) -> bool:
+    """Whether no value is NaN or infinite; a finite sum shows it without a temporary. True for lazy arrays."""
+    xp = namespace(values)
+    with np.errstate(over="ignore", invalid="ignore"):  # the sum of finite values may overflow
+        total = xp.sum(values)
+    return decided(xp.isfinite(total)) or decided(xp.all(xp.isfinite(values)))
+
+
 def eps(X: Checked) -> float:
     """The unit round-off of X's floating type."""
     return float(np.finfo(X.dtype).eps) if is_sparse(X) else float(namespace(X).finfo(X.dtype).eps)

@@ -31,8 +31,14 @@ def divided(X: Any, unit: float) -> Any:
 
 def exponent(values: Array) -> int:
     """e such that the largest magnitude is in [2^e, 2^(e + 1)); 0 if all are zero, or one is not finite."""
-    values, xp = values.data if is_sparse(values) else values, namespace(values)
-    largest = max(float(xp.max(values)), -float(xp.min(values))) if math.prod(values.shape) else 0.0
+    values = values.data if is_sparse(values) else values
+    if not math.prod(values.shape):
+        return 0
+    if isinstance(values, np.ndarray):  # methods are faster than functions
+        largest = max(float(values.max()), -float(values.min()))
+    else:
+        xp = namespace(values)
+        largest = max(float(xp.max(values)), -float(xp.min(values)))
     return math.frexp(largest)[1] - 1 if 0 < largest < math.inf else 0
 
 

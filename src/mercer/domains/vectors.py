@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from .._array import asymmetry, device_of, is_array, is_sparse, namespace
+from .._array import all_finite, asymmetry, device_of, is_array, is_sparse, namespace
 from .._errors import KindError, as_numbers, where
 from ..types import Array, Checked, Namespace
 from ._base import Anything, Domain
@@ -154,9 +154,7 @@ class Vectors(Domain):
 
     def _check_values(self, values: Array, xp: Namespace, who: str, name: str) -> None:
         values = values.detach() if hasattr(values, "detach") else values
-        with np.errstate(over="ignore", invalid="ignore"):  # finite values may have an infinite sum
-            total = xp.sum(values)
-        if not bool(xp.isfinite(total)) and not bool(xp.all(xp.isfinite(values))):
+        if not all_finite(values):
             bad = "NaN" if bool(xp.any(xp.isnan(values))) else "infinity"
             place = ""
             if len(values.shape) == 2:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self, TypeGuard, TypeVar
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from .._array import decided, device_of, eps, host, is_array, is_sparse, like, namespace
+from .._array import all_finite, device_of, eps, host, is_array, is_sparse, like, namespace
 from .._errors import check_free, check_parameters, shown, unwritten, where
 from .._same import same
 from ..basis import Polynomials
@@ -176,10 +176,9 @@ class Kernel(Abilities, BaseEstimator):
         """The computed values; raise if any is not finite."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             K = compute()
-        values = K.data if is_sparse(K) else K
-        if not decided(namespace(values).all(namespace(values).isfinite(values))):
+        if not all_finite(K.data if is_sparse(K) else K):
             raise ValueError(
-                f"{where(self)}: values of the kernel {self} overflow {values.dtype}, or are undefined; scale the data "
+                f"{where(self)}: values of the kernel {self} overflow {K.dtype}, or are undefined; scale the data "
                 "or the kernel."
             )
         return K

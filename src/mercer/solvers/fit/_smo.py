@@ -274,3 +274,14 @@ def gather(Q: Any, unit: Any, rows: Any, slots: Any, to: Any, columns: Any, at: 
         source, target = rows[slots[k]], Q[to[k]]
         for t in range(len(columns)):
             target[at[t]] = unit * source[columns[t]]
+
+
+@njit_reordered
+def total(Q: Array, rows: Any, width: int) -> float:
+    """The sum of some rows: it is finite only if all their values are."""
+    out = 0.0
+    for r in rows:
+        row = Q[r]
+        for t in range(width):
+            out += row[t]
+    return out

@@ -11,7 +11,7 @@ from ..._threads import Workers
 from ..._units import exponent
 from ...losses import FAR
 from ._rows import Block
-from ._smo import CHUNK, gather, mirror, smo, smo_groups, smo_single
+from ._smo import CHUNK, gather, mirror, smo, smo_groups, smo_single, total
 from ._working_set import seat
 from .rounds import OVERFLOW
 
@@ -61,7 +61,8 @@ class WorkingMatrix:
         Q[at[fresh], at[fresh]] += np.ldexp(self.ridge[new], -self.unit).astype(dtype)
         known = np.ldexp(self.diagonal[new], -self.unit)
         missed = np.abs(Q[at[fresh], at[fresh]] - known) > WRONG * np.abs(known)
-        finite = bool(np.isfinite(Q[at[fresh], :width]).all())
+        # the sum of finite values may overflow
+        finite = bool(np.isfinite(total(Q, at[fresh], width)) or np.isfinite(Q[at[fresh], :width]).all())
         if dtype == np.float32:
             return finite and not missed.any()
         if not finite:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._array import all_finite
 from ..._threads import n_threads, run
 from ..._units import exponent
 from ...context import Monitor, Status, current
@@ -132,11 +133,8 @@ def minimise(
     >>> found[0].beta.round(3).tolist(), found[0].status.name
     ([0.0, -0.5, 0.5, 0.0], 'CONVERGED')
     """
-    with np.errstate(over="ignore", invalid="ignore"):  # sums of finite numbers may overflow
-        finite = np.isfinite(K.sum()) or np.isfinite(K).all()
-    if not finite:
+    if not all_finite(K):
         raise OverflowError(OVERFLOW)
-    scaled: Any = np.ldexp
     monitor, started = monitor or current(), perf_counter()
     count, groups = len(edges) - 1, problem.groups
     nothing = np.zeros(len(index))
@@ -144,16 +142,17 @@ def minimise(
     # in units of 2ᵉ for K and 2ˢ for f all numbers are about 1, and the compiled constants fit
     e = exponent(np.append(K[:8], np.diagonal(K)))  # a zero diagonal, as for a negative distance, gives no scale
     s = max(exponent(problem.linear), exponent(first) + e if first.any() else -10000)
+    scaled: Any = np.ldexp if e or s else _unchanged
     with np.errstate(over="ignore"):  # FAR stands for no bound
         lower, upper = (np.clip(scaled(bound, e - s), -FAR, FAR) for bound in problem.box)
     start = scaled(first, e - s)
-    beta, ridge = start.copy(), nothing if problem.ridge is None else scaled(problem.ridge, -e)
+    beta, ridge = start.copy(), nothing if problem.ridge is None else np.ldexp(problem.ridge, -e)
     group = np.zeros(len(index), np.int64) if problem.group is None else problem.group
     f, offsets, numbers = np.zeros(len(index)), np.zeros((count, groups)), np.zeros((count, 7))
     status, steps = np.full(count, UNSEEN), np.zeros(count, np.int64)
     course = np.tile([0.0, 0.0, 1e300, 1e300], (count, 1))
     most = max_iter if max_iter >= 0 else max(STEPS, 100 * int(np.diff(edges).max()))
-    box = scaled(problem.linear, -s), lower, upper, ridge, group
+    box = np.ldexp(problem.linear, -s), lower, upper, ridge, group
     unit, aim, parts = float(scaled(1.0, -e)), float(scaled(tol, -s)), _shares(edges, n_jobs)
 
     def work(job: tuple[slice, int]) -> None:
@@ -179,6 +178,10 @@ def minimise(
         numbers = scaled(numbers, np.array([s, 2 * s - e, 0, s, 2 * s - e, 0, 2 * s - e]))
     ends = tuple(ENDS.get(code, early or Status.CONVERGED) for code in status.tolist())
     return BoxSolutions(edges, beta, f, values, offsets, numbers, steps, ends, rounds, perf_counter() - started)
+
+
+def _unchanged(values: Any, exponents: Any) -> Any:
+    return values
 
 
 def _shares(edges: np.ndarray, n_jobs: int | None) -> list[slice]:
