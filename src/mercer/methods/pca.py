@@ -19,7 +19,7 @@ from ..gram import GramLike, as_representation
 from ..gram.centered import CenteredGram
 from ..kernels import Kernel, KernelLike
 from ..preimage import as_preimage
-from ..solvers.eigen import MIDDLE, Eigenproblem, Spectrum, check_eigen_solver, eigen_solver
+from ..solvers.eigen import Eigenproblem, Spectrum, check_eigen_solver, eigen_solver
 from ..solvers.linear import System, solve
 from ..space import Function
 from ..types import Array, Data, RandomState
@@ -27,6 +27,7 @@ from ._transformer import KernelTransformer
 
 SOLVERS = ("auto", "dense", "arpack", "randomized", "krylov", "factor")
 BY_PRODUCTS = ("auto", "arpack", "randomized", "krylov")
+MANY = 2600  # samples above which block products with half the matrix are faster than Lanczos iteration on all of it
 
 
 def _streams(estimator: KernelPCA) -> bool:
@@ -213,7 +214,7 @@ class KernelPCA(KernelTransformer):
 
     def _needs(self, n: int) -> str:
         few = self.n_components is not None and 10 * self.n_components <= n
-        many = n > MIDDLE or not is_one_of(self.eigen_solver, ("auto",))
+        many = n > MANY or not is_one_of(self.eigen_solver, ("auto",))
         return "products" if few and many and is_one_of(self.eigen_solver, BY_PRODUCTS) else "matrix"
 
     def _check_parameters(self) -> None:

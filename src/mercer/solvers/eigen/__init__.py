@@ -19,7 +19,6 @@ __all__ = [
     "EigenSolver",
     "Eigenproblem",
     "FactorEigen",
-    "MIDDLE",
     "Lanczos",
     "Spectrum",
     "canonical",
