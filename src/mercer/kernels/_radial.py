@@ -193,14 +193,14 @@ class Radial(Kernel):
     def distances_to(self, Y: Checked) -> Callable[[Any], tuple[Any, bool]]:
         """X ↦ s, and whether it may contain infinities; Y is centred and scaled once."""
         plain = partial(self._distances, Y=Y)
-        if type(Y) is not np.ndarray or Y.shape[1] <= FEW:
+        if type(Y) is not np.ndarray:
             return plain
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             centre = Y.mean(axis=0)
             B = self.scaled(Y - centre)
         if out_of_squares(B):
             return plain
-        b, most = row_products(B, B), 4.0 ** squarable(B)
+        few, b, most = Y.shape[1] <= FEW, row_products(B, B), 4.0 ** squarable(B)
 
         def distances(X: Any) -> tuple[Any, bool]:
             if type(X) is not np.ndarray:
@@ -210,6 +210,8 @@ class Radial(Kernel):
                 a = row_products(A, A)
             if not a.max() <= most:
                 return plain(X)
+            if few:
+                return squared_distances(A, B), False
             return accurate((A, a, A), (B, b, B), False), False
 
         return distances
