@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -660,3 +660,15 @@ def test_large_numbers_are_no_labels() -> None:
             model.fit(X, X[:, 0] * 1e19)
     with pytest.raises(TypeError, match="KernelDimensionReduction: y holds labels that are neither all text nor all"):
         mercer.KernelDimensionReduction().fit(X, np.array(["a", 1] * 15, dtype=object))
+
+
+@pytest.mark.parametrize("name", ["SVC", "SVR", "KernelQuantileRegression", "RelevanceVectorMachine", "KernelFisher"])
+def test_columns_of_targets_for_any_kind_of_data(name):
+    """As for vectors: one column is a vector, with scikit-learn's warning, and two are refused."""
+    words, target = ["abc", "abd", "xyz", "xya", "bca", "cab", "zzz", "aab"], np.arange(8) % 2
+    model = getattr(methods, name)(kernel="spectrum(length=2)")
+    with pytest.warns(DataConversionWarning):
+        predicted = clone(model).fit(words, target[:, None]).predict(words)
+    np.testing.assert_array_equal(predicted, clone(model).fit(words, target).predict(words))
+    with pytest.raises(ValueError, match=rf"{name}: y has shape \(8, 2\); expected one target per sample"):
+        model.fit(words, np.c_[target, target])

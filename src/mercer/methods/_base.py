@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, csr_matrix
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from .._array import detached, device_of, host, is_array, is_sparse, namespace
 from .._errors import (
@@ -306,7 +306,14 @@ class KernelEstimator(Estimator):
                 raise ValueError(f"{where(self)}: X has {shape[1]} features, but was fitted with {known}.")
         if y is not None:
             y = self._check_targets(y, X, domain.size(X), native, options.get("y_numeric", False))
+            y = y if len(y.shape) == 1 or options.get("multi_output") else self._column(y)
         return X, y
+
+    def _column(self, y: Array) -> Any:
+        """The entries of a y of shape (n, 1); raise for more columns."""
+        if y.shape[1] != 1:
+            raise ValueError(f"{where(self)}: y has shape {tuple(y.shape)}; expected one target per sample.")
+        return column_or_1d(y, warn=True) if isinstance(y, np.ndarray) else y[:, 0]
 
     def _is_checked(self, X: Data, y: Array, reset: bool) -> bool:
         """Whether scikit-learn's checks, which take longer than a small fit, can be skipped."""
