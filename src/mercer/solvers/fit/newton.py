@@ -57,8 +57,7 @@ def newton(
         small = tol * max(abs(value), least)
         if not slope < -small:
             # an ascent, or no number: the linear system is singular to rounding
-            rounding = ASCENT * max(abs(value), least / ASCENT)
-            status = Status.CONVERGED if slope <= max(small, rounding) else Status.PRECISION
+            status = Status.CONVERGED if slope <= max(small, ASCENT * abs(value), least) else Status.PRECISION
             if problem.total(f + df) + 0.5 * alpha * float(to_a @ to_smooth) <= value:  # no increase of the objective
                 a, c = to_a, to_c
             break
