@@ -10,6 +10,7 @@ from numba import carray, types
 from numba.extending import intrinsic
 
 __all__ = [
+    "LINE",
     "PANEL",
     "ROWS",
     "as_float",
@@ -19,6 +20,7 @@ __all__ = [
     "dot_panel",
     "maximum",
     "minimum",
+    "prepare",
 ]
 
 
@@ -60,24 +62,45 @@ def as_pointer(typing: Any, address: Any) -> Any:
     return types.CPointer(types.float32)(types.int64), lambda c, b, s, a: b.inttoptr(a[0], ir.PointerType())
 
 
+def _prefetch(builder: Any, pointer: Any, write: int, level: int) -> None:
+    """Ask for a line of memory in the cache, to read or to write; a higher level is nearer."""
+    kind = ir.FunctionType(ir.VoidType(), [ir.PointerType(), *3 * [ir.IntType(32)]])
+    function = builder.module.declare_intrinsic("llvm.prefetch.p0", fnty=kind)
+    builder.call(function, [pointer, *map(ir.IntType(32), (write, level, 1))])
+
+
+@intrinsic
+def prepare(typing: Any, address: Any) -> Any:
+    """Fetch a line of memory that will be written."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        _prefetch(builder, builder.inttoptr(arguments[0], ir.PointerType()), 1, 3)
+        return context.get_dummy_value()
+
+    return types.void(types.int64), codegen
+
+
 LANES = 16 if binding.get_host_cpu_features().get("avx512f") else 8  # float32 numbers per register
 PANEL = 2 * LANES  # columns of a packed panel
+LINE = 16  # float32 numbers in a line of the cache
 ROWS = (12, 8, 4, 2, 1) if LANES == 16 else (6, 4, 3, 2, 1)  # numbers of rows whose sums fit in the registers
 
 
 def dot_panel(rows: int) -> Any:
     """A function that computes C = AB from the addresses of A (rows, d), B (d, PANEL) and C; float32 and row-major.
 
+    Meanwhile it fetches d lines of memory from each of two more addresses into the cache, for the next call.
+
     The sums stay in registers over the whole loop, which compilers do not achieve for loops in Python syntax. Unlike
     BLAS it packs nothing, so few rows are as fast per row as many.
     """
 
     @intrinsic
-    def product(typing: Any, a: Any, b: Any, d: Any, c: Any) -> Any:
+    def product(typing: Any, a: Any, b: Any, d: Any, c: Any, soon: Any, later: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             index, number, vector = ir.IntType(64), ir.FloatType(), ir.VectorType(ir.FloatType(), LANES)
-            depth = arguments[2]
-            A, B, C = (builder.inttoptr(arguments[k], ir.PointerType()) for k in (0, 1, 3))
+            depth, pointer = arguments[2], ir.PointerType()
+            A, B, C, *soon = (builder.inttoptr(arguments[k], pointer) for k in (0, 1, 3, 4, 5))
             none = ir.Constant(vector, ir.Undefined)
             zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
 
@@ -91,6 +114,8 @@ def dot_panel(rows: int) -> Any:
             k = builder.phi(index)
             sums = [[builder.phi(vector) for _ in range(0, PANEL, LANES)] for _ in range(rows)]
             line = at(B, builder.mul(k, index(PANEL)))
+            for start in soon:
+                _prefetch(builder, at(start, builder.mul(k, index(LINE))), 0, 2)
             columns = [builder.load(at(line, index(v)), align=4, typ=vector) for v in range(0, PANEL, LANES)]
             results = []
             for start in starts:
@@ -114,6 +139,6 @@ def dot_panel(rows: int) -> Any:
                     builder.store(value, at(C, index(r * PANEL + v * LANES)), align=4)
             return context.get_dummy_value()
 
-        return types.void(types.int64, types.int64, types.int64, types.int64), codegen
+        return types.void(*6 * [types.int64]), codegen
 
     return product

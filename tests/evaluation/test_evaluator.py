@@ -6,6 +6,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from mercer import SVC, SVR, KernelMachine, KernelPCA, KernelRidge
+from mercer._threads import Workers
 from mercer.evaluation import Evaluator, HeldEvaluator, HostEvaluator, WholeEvaluator, _base, _host, backend, bind
 from mercer.gram import Lazy
 from mercer.kernels import Gaussian, Linear
@@ -225,3 +226,45 @@ def test_a_wrong_operation_is_found(monkeypatch, name, wrong):
     monkeypatch.setattr(Wrong, name, doubled)
     with pytest.raises(AssertionError, match=wrong):
         check_evaluator(Wrong(Gaussian(), X))
+
+
+@pytest.mark.parametrize("lengthscale", [0.7, "each", "matrix"])
+def test_constant_columns_do_not_count_between_points_on_the_right(lengthscale):
+    """Columns in which they agree are left out, and only the distance to them is kept for points on the left."""
+    rng = np.random.default_rng(0)
+    X, new = (rng.normal(size=(n, 6)).astype(np.float32) for n in (90, 20))
+    X[:, [1, 4]] = 3.0, -2.0
+    scale = {"each": rng.uniform(0.5, 2.0, 6), "matrix": np.eye(6) + 0.1 * rng.normal(size=(6, 6))}
+    kernel = Gaussian(scale.get(lengthscale, lengthscale))
+    matrix = kernel.lengthscale if lengthscale == "matrix" else np.diag(kernel.lengthscale * np.ones(6))
+    for A in (new, X):
+        left, right = (Z.astype(float) for Z in (A, X))
+        U = (left[:, None] - right[None]) @ np.linalg.inv(matrix).T
+        values = kernel.bind(A, X).tile(slice(None))
+        assert values.dtype == np.float32
+        np.testing.assert_allclose(values, np.exp(-0.5 * np.sum(U**2, axis=2)), atol=2e-6)
+
+
+@pytest.mark.parametrize("values", [1, 5])
+def test_columns_that_are_all_constant(values):
+    X = np.full((4, values), 2.0, dtype=np.float32)
+    evaluator = Gaussian().bind(X + 1, X)
+    np.testing.assert_allclose(evaluator.tile(slice(None)), np.exp(-0.5 * values), rtol=1e-5)
+
+
+@pytest.mark.parametrize("count", range(1, 30))
+def test_rows_do_not_depend_on_those_computed_with_them(count):
+    """For numbers of rows that the compiled products split differently, and for two collections together."""
+    rng = np.random.default_rng(count)
+    X = rng.normal(size=(77, 5)).astype(np.float32)
+    whole = Gaussian().bind(X)
+    one, two = whole.take(np.arange(40), np.arange(40)), whole.take(np.arange(40, 77), np.arange(40, 77))
+    own, cross = np.empty((count, 40), np.float32), np.empty((9, 40), np.float32)
+    rows, others, places = rng.permutation(40)[:count], rng.permutation(37)[:4], np.arange(count)[::-1].copy()
+    one.fill([(one, rows, own, places), (two, others, cross, np.array([8, 0, 3, 5]))], Workers())
+    alone = np.empty((1, 40), np.float32)
+    for evaluator, index, out, at in ((one, rows, own, places), (two, others, cross, [8, 0, 3, 5])):
+        for i, place in zip(index, at, strict=True):
+            one.fill([(evaluator, np.array([i]), alone, np.array([0]))], Workers())
+            np.testing.assert_array_equal(out[place], alone[0])
+    np.testing.assert_allclose(own[places], Gaussian()(X[rows], X[:40]), atol=2e-6)

@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from ..types import Array, Checked, DType, Evaluable, Index
 from ._points import TILE as COLUMNS
 
 BLOCK = 1 << 26  # entries of a block of rows
+RowsOf: TypeAlias = "tuple[Evaluator, np.ndarray, np.ndarray, np.ndarray]"
 
 
 BACKENDS: list[type[Evaluator]] = []
@@ -144,21 +146,23 @@ class Evaluator:
         members = part(self.X, rows), part(self.Y, columns)
         return bind(self.kernel, *(cast(Z, np.float64) for Z in members)).quick()
 
-    def rows(
-        self, index: np.ndarray, out: np.ndarray, places: np.ndarray, workers: Workers, over: Evaluator | None = None
-    ) -> None:
-        """out[places[i], :] = row index[i], over the columns of the evaluator `over` if given.
+    def rows(self, index: np.ndarray, out: np.ndarray, places: np.ndarray, workers: Workers) -> None:
+        """out[places[i], :] = row index[i].
 
         Evaluators on the host compute them from `points`: fast, but less accurate for close pairs than `block`.
         """
-        other = over or self
+        self.fill([(self, index, out, places)], workers)
+
+    def fill(self, parts: Sequence[RowsOf], workers: Workers) -> None:
+        """The same for rows of several evaluators (evaluator, index, out, places) over the columns of this one."""
 
         def work(start: int, stop: int) -> None:
             for left in range(start, stop, COLUMNS):
                 columns = slice(left, min(stop, left + COLUMNS))
-                out[places, columns] = self._between(index, other, columns)
+                for evaluator, index, out, places in parts:
+                    out[places, columns] = evaluator._between(index, self, columns)
 
-        workers(work, other.shape[1], COLUMNS, align=COLUMNS)
+        workers(work, self.shape[1], COLUMNS, align=COLUMNS)
 
     def _between(self, rows: np.ndarray, other: Any, columns: slice) -> Any:
         part = self.kernel.domain.take

@@ -5,7 +5,7 @@ A symmetric matrix needs only the upper tiles. Kernels with expensive values dec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -114,18 +114,15 @@ class HostEvaluator(Evaluator):
         run(_pairs(rows, rows if symmetric else slices(m, COLUMNS), symmetric), work, n_jobs)
         return out
 
-    def rows(self, index: np.ndarray, out: np.ndarray, places: np.ndarray, workers: Workers, over: Any = None) -> None:
-        """out[places[i], :] = row index[i], over the columns of the evaluator `over` if given.
-
-        Computed from `points`: fast, but less accurate for close pairs than `block`.
-        """
-        left, right = self.left.take(index), (over or self).right
+    def fill(self, parts: Sequence[Any], workers: Workers) -> None:
+        right = self.right
+        lefts = [(evaluator.left.take(index), out, places) for evaluator, index, out, places in parts]
 
         def work(start: int, stop: int) -> None:
             with np.errstate(over="ignore", invalid="ignore"):  # the solver checks the values that it uses
-                left.fill(out, places, right, start, stop)
+                right.receive(lefts, start, stop)
 
-        workers(work, len(right), 512, align=ALIGN if left.separate else COLUMNS)
+        workers(work, len(right), 512, align=ALIGN if right.separate else COLUMNS)
 
     # ---- how
 
@@ -192,6 +189,14 @@ class _Part(HostEvaluator):
     def __init__(self, base: HostEvaluator, rows: Index, columns: Index):
         self.kernel, self.base, self._rows, self._columns = base.kernel, base, rows, columns
         self._same = base.symmetric and rows is columns
+
+    @property
+    def separate(self) -> bool:
+        return self.base.separate
+
+    @property
+    def batch(self) -> int:
+        return self.base.batch
 
     @cached_property
     def X(self) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -48,3 +49,8 @@ class Points:
         for left in range(start, stop, TILE):
             columns = slice(left, min(stop, left + TILE))
             out[places, columns] = self.matrix(other.take(columns))
+
+    def receive(self, parts: Sequence[Any], start: int, stop: int) -> None:
+        """`fill` for several (points, out, places) over these members."""
+        for points, out, places in parts:
+            points.fill(out, places, self, start, stop)

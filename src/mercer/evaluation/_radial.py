@@ -8,9 +8,12 @@ import numpy as np
 
 from .._array import decided, dense_enough, eps, is_sparse, namespace, product_transposed, row_products
 from .._errors import where
+from .._threads import slices
 from ..domains import take
 from ..types import Array, Checked, EvaluableRadial, Index
 from ._points import Points
+
+STRIP = 1 << 17  # entries of rows that are scaled together
 
 
 class RadialPoints(Points):
@@ -51,19 +54,36 @@ def radial_points(kernel: EvaluableRadial, X: Checked, beside: Any = None) -> Po
     X = X.toarray() if packed and is_sparse(X) and dense_enough(X) else X
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         centre = 0.0 if is_sparse(X) else namespace(X).mean(X, axis=0) if beside is None else beside.centre
-        A = kernel.scaled(X if is_sparse(X) else X - centre)
-    if not kernel.have_squares(A):
+        found = _scaled(kernel, X, centre)
+    if found is None:
         if beside is None:
             return Points(kernel, X)
         raise ValueError(
-            f"{where(kernel)}: X holds points so far from the others that their squared distance overflows {A.dtype}; "
+            f"{where(kernel)}: X holds points so far from the others that their squared distance overflows {X.dtype}; "
             "scale the data, or raise the lengthscale."
         )
-    lengths = row_products(A, A)
+    A, lengths = found
     if beside is None and not decided(eps(A) ** 0.5 * namespace(lengths).max(lengths) <= 1.0):
         return Points(kernel, X)
     if packed and isinstance(X, np.ndarray):
         from ._panels import GaussianPoints
 
-        return GaussianPoints.of(kernel, A, centre)
+        return GaussianPoints.of(kernel, A, centre, beside)
     return RadialPoints(kernel, A, lengths, centre)
+
+
+def _scaled(kernel: EvaluableRadial, X: Checked, centre: Any) -> tuple[Any, Any] | None:
+    """Λ⁻¹(x − c) for each row, in new memory, and its squared length; None if squares overflow.
+
+    Many rows are computed in parts that stay in cache.
+    """
+    parts = slices(len(X), max(STRIP // X.shape[1], 1)) if type(X) is np.ndarray else []
+    if len(parts) < 2:
+        A = kernel.scaled(X if is_sparse(X) else X - centre)
+        return (A, row_products(A, A)) if kernel.have_squares(A) else None
+    A, lengths = np.empty_like(X), np.empty(len(X), X.dtype)
+    for r in parts:
+        if (found := _scaled(kernel, X[r], centre)) is None:
+            return None
+        A[r], lengths[r] = found
+    return A, lengths

@@ -289,17 +289,20 @@ class Radial(Kernel):
         other = type(self).d_theta is not Radial.d_theta
         if other or length.ndim > 1 or (length.ndim == 1 and is_sparse(X)) or (wanted is not None and not wanted):
             return super().adjoint(X, Y, E, wanted)
-        kernel, s = self.in_dimension_of(X), np.asarray(self.scaled_distances(X, Y))
-        W = E * kernel.slope(s, namespace(s))
+        kernel, found = self.in_dimension_of(X), {}
+        if self.gaussian and K is not None and length.ndim:
+            W = -0.5 * E * K  # φ′ = −φ/2
+        else:
+            s = np.asarray(self.scaled_distances(X, Y))
+            W = E * kernel.slope(s, namespace(s))
+            found = {name: np.vdot(E, D) for name, D in kernel.profile_theta(s, namespace(s)).items()}
         if length.ndim == 0:
-            gradient = -2 * np.vdot(W, s) / float(length)
+            found["lengthscale"] = -2 * np.vdot(W, s) / float(length)
         else:  # Σ W (aᵢ − bⱼ)² feature by feature, for centred and scaled points
             centre = np.mean(Y, axis=0)
             A, B = self.scaled(X - centre), self.scaled(Y - centre)
             squares = W.sum(axis=1) @ A**2 + W.sum(axis=0) @ B**2 - 2 * np.sum(A * (W @ B), axis=0)
-            gradient = -2 * squares / length
-        found = {"lengthscale": gradient}
-        found |= {name: np.vdot(E, D) for name, D in kernel.profile_theta(s, namespace(s)).items()}
+            found["lengthscale"] = -2 * squares / length
         return {name: g for name, g in found.items() if wanted is None or name in wanted}
 
     def frequencies(self, W: np.ndarray) -> np.ndarray:

@@ -27,7 +27,7 @@ SKLEARN: dict[str, type[Kernel]] = {
     "linear": Triangular,
     "cosine": CosineBump,
 }
-BLOCK = 1 << 20  # entries in a block of log k(x, xᵢ); each thread holds a few blocks
+BLOCK = 1 << 17  # entries in a block of log k(x, xᵢ): a few blocks per thread stay in its cache
 RULES = ("scott", "silverman", "loo")
 CRITERIA = ("likelihood", "least_squares")
 

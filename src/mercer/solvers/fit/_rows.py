@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from copy import copy
 
 import numpy as np
@@ -90,18 +91,27 @@ class Block:
         return self.capacity == self.S.n
 
     def require(self, rows: np.ndarray, clock: int, workers: Workers) -> np.ndarray:
-        """Compute these rows if needed, and return their places."""
+        """Compute these (distinct) rows if needed, and return their places."""
+        require({self: rows}, clock, workers)
+        return self.slot[rows]
+
+    def lacking(self, rows: np.ndarray, clock: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The rows to compute, in parts that are computed together, and their places; rows that are there stay."""
         slot = self.slot[rows]
-        missing = np.unique(rows[slot < 0])
-        if len(missing):
-            for part in self._parts(missing):
-                places = self._place(part) if self.whole else self._make_room(part, slot[slot >= 0], clock)
-                self._compute(part, places, workers)
-                self.slot[part] = places
-            slot = self.slot[rows]
+        missing = rows[slot < 0]
         if not self.whole:
-            self.stamp[slot] = clock
-        return slot
+            self.stamp[slot[slot >= 0]] = clock
+        if not len(missing):
+            return []
+        return [
+            (part, self._place(part) if self.whole else self._make_room(part, clock)) for part in self._parts(missing)
+        ]
+
+    def keep(self, rows: np.ndarray, places: np.ndarray) -> None:
+        """Note that these rows are now at these places."""
+        self.slot[rows] = places
+        with self.lock:
+            self.computed += len(rows)
 
     def _parts(self, missing: np.ndarray) -> list[np.ndarray]:
         """The rows to compute, in parts computed together."""
@@ -117,8 +127,7 @@ class Block:
             self.used += len(first)
         return self.owner[missing]
 
-    def _make_room(self, missing: np.ndarray, in_use: np.ndarray, clock: int) -> np.ndarray:
-        self.stamp[in_use] = clock
+    def _make_room(self, missing: np.ndarray, clock: int) -> np.ndarray:
         free = min(len(missing), self.capacity - self.used)
         places = np.arange(self.used, self.used + free)
         self.used += free
@@ -132,7 +141,12 @@ class Block:
         self.owner[places], self.stamp[places] = missing, clock
         return places
 
-    def _compute(self, rows: np.ndarray, places: np.ndarray, workers: Workers) -> None:
-        self.S.evaluator.rows(rows, self.K, places, workers, self.T.evaluator)
-        with self.lock:
-            self.computed += len(rows)
+
+def require(wanted: Mapping[Block, np.ndarray], clock: int, workers: Workers) -> None:
+    """Compute the rows that blocks over the same columns lack, together."""
+    parts = [(block, *part) for block, rows in wanted.items() for part in block.lacking(rows, clock)]
+    if parts:
+        columns = parts[0][0].T.evaluator
+        columns.fill([(block.S.evaluator, rows, block.K, places) for block, rows, places in parts], workers)
+    for block, rows, places in parts:
+        block.keep(rows, places)

@@ -267,15 +267,6 @@ def mirror(Q: Any, rows: Any, fresh: Any, start: int, stop: int) -> None:
                     Q[c, rows[r]] = Q[rows[r], c]
 
 
-@njit
-def gather(Q: Any, unit: Any, rows: Any, slots: Any, to: Any, columns: Any, at: Any, start: int, stop: int) -> None:
-    """Q[to[k], at[l]] = unit · rows[slots[k], columns[l]] for k from `start` to `stop`."""
-    for k in range(start, stop):
-        source, target = rows[slots[k]], Q[to[k]]
-        for t in range(len(columns)):
-            target[at[t]] = unit * source[columns[t]]
-
-
 @njit_reordered
 def total(Q: Array, rows: Any, width: int) -> float:
     """The sum of some rows: it is finite only if all their values are."""

@@ -214,20 +214,12 @@ class _Run(Rounds):
     def values(self) -> np.ndarray:
         return (self.linear - self.f).T
 
-    def state(self) -> np.ndarray:
-        """The violation of each sample; negative if all its coefficients are at their optimal bounds."""
+    def assess(self) -> tuple[float, float, int]:
         up = np.where(self.beta < self.upper, self.f, -np.inf).max(axis=0)
         low = np.where(self.beta > self.lower, self.f, np.inf).min(axis=0)
-        return up - low
-
-    def gap(self, state: np.ndarray) -> float:
-        return float(state.max(initial=0.0))
-
-    def violators(self, state: np.ndarray) -> int:
-        return int(np.sum(state > self.tol))
-
-    def objective(self) -> float:
-        return float(-0.5 * np.vdot(self.beta, self.f + self.linear))
+        self.violation = up - low  # of each sample; negative if all its coefficients are at their optimal bounds
+        gap, objective = self.violation.max(initial=0.0), -0.5 * np.vdot(self.beta, self.f + self.linear)
+        return float(gap), float(objective), int(np.sum(self.violation > self.tol))
 
     def duality_gap(self) -> float:
         """The sum of each sample's loss, the maximum of f·β over its constraints, minus f·β."""
@@ -256,14 +248,14 @@ class _Run(Rounds):
             self.workers(work, len(columns), 256, align=256)
         return out
 
-    def settled(self, state: np.ndarray, gap: float) -> bool:
-        drift = self.drift(state)
+    def settled(self, gap: float) -> bool:
+        drift = self.drift()
         return drift <= 0.05 * self.tol and gap + 2.0 * drift <= self.tol
 
-    def drift(self, violation: np.ndarray) -> float:
+    def drift(self) -> float:
         """The largest error of f at the samples that determine the gap, and at some others."""
         k = min(24, self.n - 1)
-        columns = np.union1d(np.argpartition(-violation, k)[: k + 1], np.arange(0, self.n, self.n // 16 + 1))
+        columns = np.union1d(np.argpartition(-self.violation, k)[: k + 1], np.arange(0, self.n, self.n // 16 + 1))
         return float(np.abs(self.exact(columns) - self.f[:, columns]).max())
 
     # ---- the rounds
@@ -278,8 +270,9 @@ class _Run(Rounds):
             **self.ended(status),
         )
 
-    def choose(self, working: np.ndarray, born: np.ndarray, state: np.ndarray) -> np.ndarray:
+    def choose(self, working: np.ndarray, born: np.ndarray) -> np.ndarray:
         """The next working set: most of the last one, and the worst samples outside it."""
+        state = self.violation
         want = max(1, int(FRESH * self.size), self.size - len(working))
         outside = state > 0.5 * self.tol
         outside[working] = False

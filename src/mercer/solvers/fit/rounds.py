@@ -68,24 +68,17 @@ class Rounds:
         corrections, stalled, started = 0, 0, time.perf_counter()
         least = narrowest = np.inf
         while True:
-            state = self.state()
-            gap, objective = self.gap(state), self.objective()
-            self.history.append(
-                {
-                    "gap": gap,
-                    "objective": objective,
-                    "violators": self.violators(state),
-                    "working": len(working),
-                    "seconds": time.perf_counter() - started,
-                }
-            )
+            gap, objective, violators = self.assess()
+            seconds = time.perf_counter() - started
+            now = {"gap": gap, "objective": objective, "violators": violators, "working": len(working)}
+            self.history.append(now | {"seconds": seconds})
             if not np.isfinite(gap + objective):
                 raise OverflowError(OVERFLOW)
             lower = objective < least - ROUNDING * abs(objective)
             stalled = 0 if lower or gap < narrowest else stalled + 1
             least, narrowest = objective if lower else least, min(gap, narrowest)
             if gap <= self.tol:
-                if self.settled(state, gap):
+                if self.settled(gap):
                     return self.finish(Status.CONVERGED)
                 corrections += 1
                 self.correct()
@@ -100,7 +93,7 @@ class Rounds:
                 return self.finish(status)
             if self.inner >= self.most:
                 return self.finish(Status.MAX_ITER)
-            working = self.choose(working, born, state)
+            working = self.choose(working, born)
             self.step(working, gap)
             self.rounds += 1
 
@@ -120,23 +113,11 @@ class Rounds:
         """Kβ, in the same form."""
         raise NotImplementedError
 
-    def state(self) -> Any:
-        """The quantities from which a round is assessed."""
+    def assess(self) -> tuple[float, float, int]:
+        """The largest violation, the objective, and the number of variables that violate a condition by over `tol`."""
         raise NotImplementedError
 
-    def gap(self, state: Any) -> float:
-        """The largest violation of the optimality conditions."""
-        raise NotImplementedError
-
-    def violators(self, state: Any) -> int:
-        """The number of variables that violate a condition by more than `tol`."""
-        raise NotImplementedError
-
-    def objective(self) -> float:
-        """The value of the dual problem."""
-        raise NotImplementedError
-
-    def settled(self, state: Any, gap: float) -> bool:
+    def settled(self, gap: float) -> bool:
         """Whether the gap is below `tol` also in double precision."""
         raise NotImplementedError
 
@@ -144,7 +125,7 @@ class Rounds:
         """f at the given samples, in double precision."""
         raise NotImplementedError
 
-    def choose(self, working: np.ndarray, born: np.ndarray, state: Any) -> np.ndarray:
+    def choose(self, working: np.ndarray, born: np.ndarray) -> np.ndarray:
         """The next working set."""
         raise NotImplementedError
 
@@ -155,7 +136,7 @@ class Rounds:
     def ended(self, status: Status) -> dict[str, Any]:
         """The parts of the solution common to all runs."""
         how = {"status": status, "n_iter": self.rounds, "inner_iter": self.inner, "history": self.history}
-        return how | {"objective": self.objective(), "gap": self.gap(self.state())}
+        return how | dict(zip(("gap", "objective"), self.assess(), strict=False))
 
     def finish(self, status: Status) -> Any:
         """The solution."""

@@ -16,18 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..._threads import Workers
 from ...context import Monitor, Status
 from . import _working_set
-from ._rows import Block, Segment
-from ._smo import gradient
-from ._working_matrix import Parts, Slots, WorkingMatrix
+from ._rows import Block, Segment, require
+from ._working_matrix import Rows, WorkingMatrix
 from .rounds import IDLE, INNER, OVERFLOW, DualSolution, Rounds
 
 SMALL = 768  # number of variables up to which the whole problem is the working set
@@ -35,6 +32,7 @@ LARGEST = 2048  # larger working sets do not fit in the last-level cache
 EXACT = 1e-13  # relative accuracy of a sum in double precision, after some rounds
 AFFORDABLE = 1 << 28  # kernel values in double precision for the check of a state from a file
 REPORTED = 1 << 26  # kernel values in double precision for the exact report of a run that ended early
+GROW = 4  # a working set of which less than one in so many is new may grow
 OLD = -(1 << 40)  # rows left by earlier runs are older than any of this one, whose rounds count from 0
 SINGLE = 1e-5  # tolerances below this need kernel rows in double precision
 
@@ -140,15 +138,6 @@ def exact_values(segments: Sequence[Segment], beta: np.ndarray, columns: np.ndar
     return out
 
 
-class Extremes(NamedTuple):
-    """f where variables may increase or decrease (∓BIG elsewhere), and its maximum and minimum in each group."""
-
-    up: np.ndarray
-    low: np.ndarray
-    top: np.ndarray
-    bottom: np.ndarray
-
-
 class _Run(Rounds):
     """The state of one run."""
 
@@ -178,11 +167,15 @@ class _Run(Rounds):
         self.double = blocks[0][0].K.dtype == np.float64
         self.small = self.n <= min(SMALL, self.largest)
         self.size = self.n if self.small else min(self.largest, max(segments[0].evaluator.batch, 3 * free // 2))
-        self.matrix: WorkingMatrix | None = None
-        for row in blocks:
-            for block in row:
-                if not block.whole:
-                    block.stamp[:] = OLD
+        flat = [b for row in blocks for b in row]
+        for block in flat:
+            if not block.whole:
+                block.stamp[:] = OLD
+        self.rows = Rows(tuple(b.K for b in flat), tuple(b.slot for b in flat), self.edges)
+        self.matrix = WorkingMatrix(flat[0].K.dtype, self.rows, self.diagonal, self.ridge, self.workers)
+        self.seen, count = np.zeros(self.n, dtype=bool), max(self.groups, 1)
+        # f where variables may increase or decrease (∓BIG elsewhere), and its maximum and minimum in each group
+        self.extremes = np.empty(self.n), np.empty(self.n), np.empty(count), np.empty(count)
         self.f = self.first()
 
     def first(self) -> np.ndarray:
@@ -192,54 +185,36 @@ class _Run(Rounds):
         if self.problem.near is None:
             return self.exact(np.arange(self.n))
         beta, values = self.problem.near
-        self.f = self.problem.linear - values - self.ridge * self.beta
+        f: np.ndarray = self.problem.linear - values - self.ridge * self.beta
         differing = np.flatnonzero(self.beta != beta)
         pieces = np.array_split(differing, -(-len(differing) // self.largest) or 1)
         for k, piece in enumerate(pieces):
-            self.follow(*self.rows(piece, k - len(pieces)), (self.beta - beta)[piece])
-        return self.f
+            self.require(piece, k - len(pieces))
+            self.rows.follow(f, piece, (self.beta - beta)[piece], self.workers)
+        return f
 
-    def rows(self, variables: np.ndarray, time: int) -> tuple[Parts, Slots]:
-        """The variables and samples of each segment among these (sorted) variables, and the places of their rows.
-
-        Missing rows are computed; `time` records when they were last used.
-        """
-        cuts = np.searchsorted(variables, self.edges)
-        parts = [(slice(a, b), variables[a:b] - self.edges[s]) for s, (a, b) in enumerate(pairwise(cuts))]
-        return parts, {
-            (s, t): self.blocks[s][t].require(rows, time, self.workers)
-            for s, (_, rows) in enumerate(parts)
-            for t in range(len(parts))
-        }
-
-    def follow(self, parts: Parts, slots: Slots, change: np.ndarray) -> None:
-        """Subtract K times the change of β from f; the rows at `slots` belong to the variables in `parts`."""
-        for s, (mine, _) in enumerate(parts):
-            moved = np.flatnonzero(change[mine])
-            if not len(moved):
-                continue
-            for t in range(len(self.segments)):
-                g = self.f[self.edges[t] : self.edges[t + 1]]
-                update = partial(gradient, g, self.blocks[s][t].K, slots[s, t][moved], change[mine][moved])
-                self.workers(update, len(g), 4096)
+    def require(self, variables: np.ndarray, time: int) -> None:
+        """Compute the missing rows of these (sorted) variables; `time` records when they were last used."""
+        cuts = self.rows.cuts(variables).tolist()
+        rows = [variables[start:stop] - edge for start, stop, edge in zip(cuts, cuts[1:], self.edges, strict=False)]
+        for columns in zip(*self.blocks, strict=True):
+            wanted: dict[Block, np.ndarray] = {}
+            for block, own in zip(columns, rows, strict=True):  # segments may share a block
+                wanted[block] = np.union1d(wanted[block], own) if block in wanted else own
+            require(wanted, time, self.workers)
 
     # ---- how far from the optimum
 
-    def state(self) -> Extremes:
-        """f where variables may increase or decrease, and its maximum and minimum in each group."""
-        count = max(self.groups, 1)
-        state = Extremes(np.empty(self.n), np.empty(self.n), np.empty(count), np.empty(count))
-        _working_set.extremes(self.f, self.beta, self.lower, self.upper, self.group, *state)
-        return state if self.groups else state._replace(top=np.zeros(1), bottom=np.zeros(1))
+    @property
+    def variables(self) -> tuple[np.ndarray, ...]:
+        """f, β and the bounds."""
+        return self.f, self.beta, self.lower, self.upper
 
-    def gap(self, state: Extremes) -> float:
-        if self.groups == 0:
-            return max(float(state.up.max(initial=0.0)), float(-state.low.min(initial=0.0)), 0.0)
-        return float(np.maximum(state.top - state.bottom, 0.0).max())
-
-    def violators(self, state: Extremes) -> int:
-        """The number of variables that violate their condition against another of their group by more than `tol`."""
-        return int(_working_set.violators(*state, self.group, self.tol))
+    def assess(self) -> tuple[float, float, int]:
+        found: tuple[float, float, int] = _working_set.assess(
+            self.variables, self.problem.linear, self.group, self.groups, self.tol, self.extremes
+        )
+        return found
 
     # ---- double precision
 
@@ -248,50 +223,47 @@ class _Run(Rounds):
         rest = self.problem.linear[columns] - self.ridge[columns] * self.beta[columns]
         return rest - exact_values(self.segments, self.beta, columns, self.workers)
 
-    def settled(self, state: Extremes, gap: float) -> bool:
+    def settled(self, gap: float) -> bool:
         """Whether f is accurate; in double precision this is checked only if large terms have cancelled."""
         cancelled = EXACT * float(np.abs(self.beta).sum()) * float(np.abs(self.diagonal).max()) > self.tol
         if self.double and not cancelled:
             return True
-        return self.drift(state.up, state.low) <= (1.0 if self.double else 0.05) * self.tol
+        return self.drift(*self.extremes[:2]) <= (1.0 if self.double else 0.05) * self.tol
 
     def drift(self, up: np.ndarray, low: np.ndarray) -> float:
         """The largest error of f at the points that determine the gap, and at some others."""
-        k = min(24, self.n - 1)
-        deciding = [np.argpartition(-up, k)[:k], np.argpartition(low, k)[:k], np.arange(0, self.n, self.n // 16 + 1)]
+        k = min(16, self.n - 1)
+        deciding = [np.argpartition(-up, k)[:k], np.argpartition(low, k)[:k], np.arange(0, self.n, self.n // 8 + 1)]
         columns = np.unique(np.concatenate(deciding))
         return float(np.abs(self.exact(columns) - self.f[columns]).max())
 
     # ---- the rounds
 
-    def choose(self, working: np.ndarray, born: np.ndarray, state: Extremes) -> np.ndarray:
+    def choose(self, working: np.ndarray, born: np.ndarray) -> np.ndarray:
         """The next working set: most of the last one, and the worst violators outside it."""
-        variables = self.f, self.beta, self.lower, self.upper
         chosen: np.ndarray = _working_set.choose(
-            working, born, self.rounds, self.size, tuple(state), variables, self.group, self.tol
+            working, born, self.rounds, self.size, self.extremes, self.variables, self.group, self.tol
         )
         return chosen
 
     def step(self, working: np.ndarray, gap: float) -> None:
-        """Solve the inner problem; if it needed few new rows, the next working set may be larger."""
-        before = sum(b.computed for row in self.blocks for b in row)
+        """Solve the inner problem; if few of its variables were new, the next working set may be larger."""
         self.move(working, gap)
-        fresh = sum(b.computed for row in self.blocks for b in row) - before
-        if self.rounds % 4 == 3 and 4 * fresh < len(working):
+        new = len(working) - np.count_nonzero(self.seen[working])
+        self.seen[working] = True
+        if self.rounds % 4 == 3 and GROW * new < len(working):
             self.size = min(self.largest, 2 * self.size)
 
     def move(self, working: np.ndarray, gap: float) -> None:
         """Solve the inner problem on the working set and update f."""
-        if self.matrix is None:
-            self.matrix = WorkingMatrix(self.largest, self.blocks, self.diagonal, self.ridge, self.workers)
-        parts, slots = self.rows(working, self.rounds)
-        if not self.matrix.admit(working, parts, slots):
+        self.matrix.reserve(self.size)
+        self.require(working, self.rounds)
+        if not self.matrix.admit(working):
             self.idle = IDLE
             return
         tol = 0.5 * self.tol if self.small else max(0.5 * self.tol, INNER * gap)
         most = min(200 * self.matrix.width, self.most - self.inner)
-        box = self.lower, self.upper
-        after, count = self.matrix.minimise(working, self.f, self.beta, box, self.group, self.groups, tol, most)
+        after, count = self.matrix.minimise(working, self.variables, self.group, self.groups, tol, most)
         self.inner += count
         if not np.isfinite(after).all():
             self.idle = IDLE
@@ -300,15 +272,12 @@ class _Run(Rounds):
         change = after - self.beta[working]
         self.beta[working] = after
         self.f[working] -= self.ridge[working] * change
-        self.follow(parts, slots, change)
+        self.rows.follow(self.f, working, change, self.workers)
 
     @property
     def values(self) -> np.ndarray:
         """Kβ."""
         return self.problem.linear - self.f - self.ridge * self.beta
-
-    def objective(self) -> float:
-        return float(-0.5 * self.beta @ (self.f + self.problem.linear))
 
     def duality_gap(self, offsets: np.ndarray) -> float:
         """The sum of max(ux − ½Rx²) over each variable's box, u = p − Kβ − offset, minus the value at β."""
@@ -322,7 +291,8 @@ class _Run(Rounds):
         affordable = not self.double and self.n * np.count_nonzero(self.beta) <= REPORTED
         if status is Status.PRECISION or (status is not Status.CONVERGED and affordable):
             self.correct()  # so that the report of an early end is exact
-        _, _, top, bottom = self.state()
+        how = self.ended(status)
+        _, _, top, bottom = self.extremes
         free = (self.beta > self.lower) & (self.beta < self.upper)
         offsets = np.zeros(self.groups)
         for g in range(self.groups):
@@ -336,5 +306,5 @@ class _Run(Rounds):
             values=self.values,
             offsets=offsets,
             duality_gap=self.duality_gap(offsets),
-            **self.ended(status),
+            **how,
         )
