@@ -47,10 +47,8 @@ class WorkingMatrix:
 
     def __init__(self, dtype: DType, rows: Rows, diagonal: np.ndarray, ridge: np.ndarray, workers: Workers):
         self.rows, self.diagonal, self.ridge, self.workers = rows, diagonal, ridge, workers
-        self.Q, self.seats = (
-            np.zeros((0, 0), dtype),
-            np.zeros(0, dtype=np.int64),
-        )  # the variable of each row, −1 if free
+        self.Q = np.zeros((0, 0), dtype)
+        self.seats = np.zeros(0, dtype=np.int64)  # the variable of each row of Q; −1 is a free row
         self.unit: int | None = None
 
     def reserve(self, most: int) -> None:
@@ -58,12 +56,9 @@ class WorkingMatrix:
         held, width = len(self.seats), -(-most // CHUNK) * CHUNK
         if held < width:
             # rows a power of 2 apart would compete for the same cache lines
-            Q, self.seats = (
-                np.zeros((width, width + 32), self.Q.dtype),
-                np.append(self.seats, np.full(width - held, -1)),
-            )
+            Q = np.zeros((width, width + 32), self.Q.dtype)
             Q[:held, :held] = self.Q[:, :held]
-            self.Q = Q
+            self.Q, self.seats = Q, np.append(self.seats, np.full(width - held, -1))
 
     def admit(self, working: np.ndarray) -> bool:
         """Admit these (sorted) variables, whose rows are there; return whether the rows can be trusted."""
