@@ -68,6 +68,7 @@ class SumOverCoordinates(OverCoordinates):
     """k(x, y) = Σ_k part(x_k, y_k)."""
 
     combine = iadd
+    tile = 256  # a value takes several passes per coordinate
 
 
 class ProductOverCoordinates(OverCoordinates):
