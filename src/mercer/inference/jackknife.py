@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from math import ceil, floor
 from numbers import Integral
 from typing import Any, Self
@@ -32,6 +33,7 @@ def _require_whole() -> None:
         raise StoppedError(status)
 
 
+@dataclass(eq=False, repr=False)
 class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
     r"""Prediction intervals for any regression, by the jackknife+ or CV+.
 
@@ -94,20 +96,12 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
     (True, 'closed_form')
     """
 
-    def __init__(
-        self,
-        estimator: EstimatorLike,
-        *,
-        level: float = 0.9,
-        cv: Splitter = None,
-        refit: bool = False,
-        time_budget: float | None = None,
-    ):
-        self.estimator = estimator
-        self.level = level
-        self.cv = cv
-        self.refit = refit
-        self.time_budget = time_budget
+    estimator: EstimatorLike
+    _: KW_ONLY
+    level: float = 0.9
+    cv: Splitter = None
+    refit: bool = False
+    time_budget: float | None = None
 
     def fit(self, X: Data, y: Array) -> Self:
         """Fit to samples X and targets y of shape (n,)."""

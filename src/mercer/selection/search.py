@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from os import PathLike
 from time import perf_counter
@@ -30,6 +31,7 @@ from ._cells import Cell, Work
 from ._sample import report
 
 
+@dataclass(eq=False, repr=False)
 class KernelSearchCV(GridSearchCV):
     r"""Parameter search by cross-validation that computes each kernel matrix once.
 
@@ -119,42 +121,24 @@ class KernelSearchCV(GridSearchCV):
     True
     """
 
-    n_splits_: int
     verbose = 0
     pre_dispatch = "2*n_jobs"
 
-    def __init__(
-        self,
-        estimator: EstimatorLike,
-        param_grid: Any,
-        *,
-        scoring: Any = None,
-        cv: Splitter = None,
-        n_iter: int | None = None,
-        refit: Any = True,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        error_score: Any = np.nan,
-        return_train_score: bool = False,
-        memory: int = 2 * 2**30,
-        time_budget: float | None = None,
-        checkpoint: str | PathLike[str] | None = None,
-        max_samples: int | None = None,
-    ):
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.scoring = scoring
-        self.cv = cv
-        self.n_iter = n_iter
-        self.refit = refit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.error_score = error_score
-        self.return_train_score = return_train_score
-        self.memory = memory
-        self.time_budget = time_budget
-        self.checkpoint = checkpoint
-        self.max_samples = max_samples
+    estimator: EstimatorLike
+    param_grid: Any
+    _: KW_ONLY
+    scoring: Any = None
+    cv: Splitter = None
+    n_iter: int | None = None
+    refit: Any = True
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    error_score: Any = np.nan
+    return_train_score: bool = False
+    memory: int = 2 * 2**30
+    time_budget: float | None = None
+    checkpoint: str | PathLike[str] | None = None
+    max_samples: int | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

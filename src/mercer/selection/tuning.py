@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ from ._descent import Coordinates, Search
 STATIONARY = 1e-3  # derivatives below this count as zero if no step improves the criterion
 
 
+@dataclass(eq=False, repr=False)
 class KernelTuner(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     r"""Tunes all continuous parameters of a kernel, and alpha or C, by the exact gradient of a criterion.
 
@@ -148,28 +150,16 @@ class KernelTuner(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        estimator: EstimatorLike,
-        *,
-        criterion: str = "auto",
-        parameters: Any = None,
-        bounds: Any = None,
-        n_init: int = 1,
-        max_iter: int | None = None,
-        tol: float = 1e-5,
-        random_state: RandomState = None,
-        time_budget: float | None = None,
-    ):
-        self.estimator = estimator
-        self.criterion = criterion
-        self.parameters = parameters
-        self.bounds = bounds
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.time_budget = time_budget
+    estimator: EstimatorLike
+    _: KW_ONLY
+    criterion: str = "auto"
+    parameters: Any = None
+    bounds: Any = None
+    n_init: int = 1
+    max_iter: int | None = None
+    tol: float = 1e-5
+    random_state: RandomState = None
+    time_budget: float | None = None
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Also accept earlier versions, which had n_restarts = n_init − 1 and spelt "loo" as "leave_one_out"."""
