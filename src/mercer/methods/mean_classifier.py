@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 
 from .._array import host, like, namespace
 from .._errors import where
@@ -16,11 +15,12 @@ from ..gram import GramLike
 from ..kernels import KernelLike
 from ..space import Function
 from ..types import Array, Data, RandomState
-from ._base import KernelEstimator, classes_of
+from ._base import classes_of
+from ._predictors import DecisionClassifier
 
 
 @dataclass(eq=False, repr=False)
-class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
+class KernelMeanClassifier(DecisionClassifier):
     r"""Nearest class mean in feature space.
 
     .. math:: g(x) = \langle \mu_+ - \mu_-,\, \varphi(x) - \tfrac12(\mu_+ + \mu_-) \rangle
@@ -112,7 +112,3 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
         f = self.function_
         b = like(np.asarray(host(self.intercept_))[None, ...], f.coefficients)
         return Function(f.kernel, f.points, f.coefficients, Polynomials(0), b)
-
-    def predict(self, X: Data) -> Any:
-        """The label of the nearest mean."""
-        return self.decide(self.decision_function(X))
