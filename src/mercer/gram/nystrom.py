@@ -85,8 +85,7 @@ class Nystrom(Representation):
         self.rank, self.landmarks, self.drop = rank, landmarks, drop
 
     def _build(self, kernel: Kernel, X: Checked, rng: np.random.Generator) -> LandmarkGram:
-        if self.drop is not None:
-            check_number(self, "drop", self.drop, at_least=0, at_most=1)
+        check_number(self, "drop", self.drop, at_least=0, at_most=1, besides=(None,))
         require_pd(self, kernel, X)
         n = kernel.domain.size(X)
         if not isinstance(self.landmarks, str):

@@ -10,7 +10,7 @@ from scipy import linalg
 
 from .. import _threads
 from .._array import eps, host, like
-from .._errors import check_choice, check_number, where
+from .._errors import ONE_OR_NONE, SWITCH, check_parameters, where
 from .._random import generator
 from .._units import power_of_two
 from ..context import current, warn_early
@@ -108,10 +108,7 @@ class KernelFeatureAnalysis(KernelTransformer):
 
     def fit(self, X: Data, y: Array = None) -> Self:
         """Choose the features of the sample X; y is ignored."""
-        check_choice(self, "normalize", self.normalize, (True, False))
-        for name in ("n_components", "candidates"):
-            if getattr(self, name) is not None:
-                check_number(self, name, getattr(self, name), at_least=1, integer=True)
+        check_parameters(self, {"normalize": SWITCH, "n_components": ONE_OR_NONE, "candidates": ONE_OR_NONE})
         X = self._check_sample(X)
         require_pd(self, "kernel", self.kernel_, self.kernel_.domain.dimension(X))
         gram = self._build(X)

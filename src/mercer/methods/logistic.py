@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import log_expit, log_softmax
 from sklearn.base import ClassifierMixin
 
-from .._errors import FROM_ONE, NOT_NEGATIVE, check_number, check_parameters, remedies, where
+from .._errors import FROM_ONE, NOT_NEGATIVE, ONE_OR_NONE, check_parameters, remedies, where
 from ..gram import GramLike
 from ..kernels import KernelLike
 from ..losses import Logistic, Loss, Multinomial
@@ -205,9 +205,7 @@ class ImportVectorMachine(LogisticMethod):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_parameters(self, {"epsilon": NOT_NEGATIVE, "lag": FROM_ONE})
-        if self.max_points is not None:
-            check_number(self, "max_points", self.max_points, at_least=1, integer=True)
+        check_parameters(self, {"epsilon": NOT_NEGATIVE, "lag": FROM_ONE, "max_points": ONE_OR_NONE})
 
     def _constant_is_free(self, basis: Any) -> bool:
         return False  # the coefficients of the chosen points do not sum to zero

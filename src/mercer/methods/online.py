@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._array import host
-from .._errors import POSITIVE, SHARE, check_number, check_parameters, remedies, where
+from .._errors import ONE_OR_NONE, POSITIVE, SHARE, check_parameters, remedies, where
 from .._targets import check_labels
 from ..basis import Polynomials
 from ..context import current, warn_early
@@ -151,11 +151,9 @@ class OnlineKernelMachine(LossEstimator):
         return self._pass(X, X, y)
 
     def _check_parameters(self) -> None:
-        check_parameters(self, {"alpha": POSITIVE, "eta0": POSITIVE, "power_t": SHARE})
+        check_parameters(self, {"alpha": POSITIVE, "eta0": POSITIVE, "power_t": SHARE, "budget": ONE_OR_NONE})
         if self.eta0 * self.alpha > 1:
             raise ValueError(f"{where(self)}: eta0 = {self.eta0!r} must be at most 1/alpha = {1 / self.alpha:g}.")
-        if self.budget is not None:
-            check_number(self, "budget", self.budget, at_least=1, integer=True)
 
     def _target_options(self) -> dict[str, Any]:
         return {"y_numeric": not self._is_classifier()}

@@ -179,10 +179,8 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
     def _check_parameters(self) -> None:
         check_number(self, "order", self.order, at_least=1, at_most=MAX_ORDER, integer=True)
         self._check_penalty()
-        if self.df is not None:
-            check_number(self, "df", self.df, above=0)
-        if self.lam is not None:
-            check_number(self, "lam", self.lam, above=0)
+        check_number(self, "df", self.df, above=0, besides=(None,))
+        check_number(self, "lam", self.lam, above=0, besides=(None,))
         if self.spar is not None:
             check_number(self, "spar", self.spar)
             if self.order != 2:

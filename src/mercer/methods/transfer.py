@@ -129,8 +129,7 @@ class MarginalTransfer(Delegating, KernelEstimator):
                 f"{where(self)}: distribution_kernel = {kernel} is on {kernel.domain!r}; give a kernel on sets, such "
                 "as DistributionGaussian or MeanMap."
             )
-        if self.n_features is not None:
-            check_number(self, "n_features", self.n_features, at_least=2, integer=True)
+        check_number(self, "n_features", self.n_features, at_least=2, integer=True, besides=(None,))
 
     def _kernel(self, n_features: int) -> Kernel:
         return self.estimator._kernel(n_features)

@@ -168,8 +168,7 @@ class KernelSearchCV(GridSearchCV):
         """
         self._validate_params()
         check_number(self, "memory", self.memory, above=0)
-        if self.time_budget is not None:
-            check_number(self, "time_budget", self.time_budget, above=0)
+        check_number(self, "time_budget", self.time_budget, above=0, besides=(None,))
         if y is None and get_tags(self.estimator).target_tags.required:
             raise ValueError(f"{where(self)} requires y to be passed, but the target y is None.")
         if get_config()["enable_metadata_routing"]:
@@ -210,8 +209,7 @@ class KernelSearchCV(GridSearchCV):
     def _drawn(self, X: Data, y: Array, routed: Any) -> Bunch:
         """The samples on which settings are tried, with their targets and fit parameters."""
         n = X.shape[0] if hasattr(X, "shape") else len(X)
-        if self.max_samples is not None:
-            check_number(self, "max_samples", self.max_samples, at_least=2, integer=True)
+        check_number(self, "max_samples", self.max_samples, at_least=2, integer=True, besides=(None,))
         if self.max_samples is None or n <= self.max_samples:
             return Bunch(X=X, y=y, routed=routed)
         if not (self.cv is None or isinstance(self.cv, Integral) or hasattr(self.cv, "split")):

@@ -177,8 +177,7 @@ class KernelTuner(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         check_number(self, "n_init", self.n_init, at_least=1, integer=True)
         check_number(self, "max_iter", self.max_iter, at_least=1, integer=True, besides=(None,))
         check_number(self, "tol", self.tol, above=0)
-        if self.time_budget is not None:
-            check_number(self, "time_budget", self.time_budget, above=0)
+        check_number(self, "time_budget", self.time_budget, above=0, besides=(None,))
         context = Context(self.time_budget, self)
         context.begin(None, X=X, y=y)
         form = self._objective(X, y, sample_weight, context)
