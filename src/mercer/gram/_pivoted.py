@@ -61,7 +61,7 @@ def columns(kernel: Kernel, X: Any, centres: Any, index: Any) -> Any:
 def require_pd(representation: Representation, kernel: Kernel, X: Checked) -> None:
     """Reject a kernel known not to be positive definite: its matrix has no factor."""
     claim = kernel.definiteness_in(kernel.domain.dimension(X))
-    if not claim.is_pd and claim.kind != "UNKNOWN":
+    if not claim.may_be_pd:
         raise ValueError(
             f"{where(representation)} factors positive definite matrices only; {where(kernel)} is {claim}. "
             "Use Dense or Lazy."

@@ -17,7 +17,6 @@ from ..context import current, warn_early
 from ..domains import take
 from ..gram import Gram, GramLike
 from ..kernels import KernelLike
-from ..solvers.orthogonal import require_pd
 from ..space import Function
 from ..types import Array, Data, RandomState
 from ._transformer import KernelTransformer
@@ -110,7 +109,7 @@ class KernelFeatureAnalysis(KernelTransformer):
         """Choose the features of the sample X; y is ignored."""
         check_parameters(self, {"normalize": SWITCH, "n_components": ONE_OR_NONE, "candidates": ONE_OR_NONE})
         X = self._check_sample(X)
-        require_pd(self, "kernel", self.kernel_, self.kernel_.domain.dimension(X))
+        self.kernel_.require_pd(self.kernel_.domain.dimension(X), self)
         gram = self._build(X)
         if gram.n < 2:
             raise ValueError(f"{where(self)}: X has n_samples = 1; a variance needs two or more.")

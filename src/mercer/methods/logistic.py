@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import log_expit, log_softmax
 from sklearn.base import ClassifierMixin
 
-from .._errors import FROM_ONE, NOT_NEGATIVE, ONE_OR_NONE, check_parameters, remedies, where
+from .._errors import FROM_ONE, NOT_NEGATIVE, ONE_OR_NONE, check_parameters
 from ..gram import GramLike
 from ..kernels import KernelLike
 from ..losses import Logistic, Loss, Multinomial
@@ -216,12 +216,12 @@ class ImportVectorMachine(LogisticMethod):
     def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X with labels y."""
         problem, basis = self._problem(X, y, sample_weight)
-        claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(problem.gram.X))
-        if claim.kind == "INDEFINITE" or (claim.is_cpd and claim.order > 0):
-            raise ValueError(
-                f"{where(self)}: the kernel {self.kernel_} is {claim} and defines no function for a single point; "
-                f"choose a positive definite one, or KernelLogisticRegression.{remedies(claim)}"
-            )
+        self.kernel_.require_pd(
+            self.kernel_.domain.dimension(problem.gram.X),
+            self,
+            why=" and defines no function for a single point",
+            remedy="choose a positive definite one, or KernelLogisticRegression",
+        )
         most = problem.gram.n if self.max_points is None else self.max_points
         chosen, solution, path = import_vectors(problem, self.epsilon, self.lag, most, self.tol, self.max_iter or 100)
         self.solution_: FitSolution = replace(solution, coefficients=solution.coefficients[chosen])

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._array import host
-from .._errors import ONE_OR_NONE, POSITIVE, SHARE, check_parameters, remedies, where
+from .._errors import ONE_OR_NONE, POSITIVE, SHARE, check_parameters, where
 from .._targets import check_labels
 from ..basis import Polynomials
 from ..context import current, warn_early
@@ -164,11 +164,7 @@ class OnlineKernelMachine(LossEstimator):
         self._given = tuple(clone(value, safe=False) for value in (self.loss, self.kernel, self.fit_intercept))
         if loss.coupled or "gradient" not in loss.provides:
             raise ValueError(f"{where(self)}: loss = {self.loss!r} has no gradient for a single sample; use another.")
-        claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
-        if not claim.is_pd and claim.kind != "UNKNOWN":
-            raise ValueError(
-                f"{where(self)}: the kernel {self.kernel_} is {claim}; use a positive definite one.{remedies(claim)}"
-            )
+        self.kernel_.require_pd(self.kernel_.domain.dimension(X), self)
         shape: tuple[int, ...] = ()
         if classes is not None:
             if len(classes) < 2:
