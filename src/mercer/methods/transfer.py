@@ -167,7 +167,7 @@ class MarginalTransfer(Delegating, KernelEstimator):
 
     def _require_products(self, X: Data) -> None:
         """Reject kernels and free functions of points that are invalid for pairs of sample and point."""
-        why = ", and its product with a kernel of samples need not be definite"
+        why = ", but its product with a kernel of samples need not be definite"
         self.kernel_.require_pd(self.kernel_.domain.dimension(X), self, "the kernel of the points", why)
         if getattr(self.estimator, "free", None) not in (None, "intercept", 0):
             raise ValueError(

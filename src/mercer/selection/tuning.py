@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
@@ -13,9 +12,9 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .._errors import check_choice, check_number, is_one_of, where
+from .._errors import check_choice, check_number, is_one_of, warn, where
 from .._random import generator
-from ..context import Context, kept
+from ..context import Context, kept, warn_early
 from ..methods._delegation import copy_tags, delegated, inner_has
 from ..methods.base import with_kernel
 from ..solvers.hyper import Objective
@@ -214,20 +213,14 @@ class KernelTuner(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self.converged_ = self.slope_ <= (self.tol if search.ended_early else max(self.tol, STATIONARY))
         self.n_iter_, self.n_evaluations_ = sum(map(len, search.history)), search.evaluations
         if search.flat:
-            warnings.warn(
+            warn(
                 f"{where(self)}: the search ended where no parameter changes the criterion, at {self.best_params_}: "
                 "with this kernel no two samples are similar, or all are, or any kernel fits the targets. Start from a "
                 "lengthscale comparable to the distances (lengthscale='median'), or use another criterion.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         if search.ended_early:
-            warnings.warn(
-                f"{where(self)}: the search ended early: {self.message_}. "
-                f"{search.status.remedy('Raise max_iter or tol.')}",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+            warn_early(self, "the search ended early", search.status, "Raise max_iter or tol.")
 
     # ---- methods of the best estimator
 
