@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .. import _threads
 from .._array import eye, host, like
-from .._errors import check_number, where
+from .._errors import check_number, require_target, where
 from .._folds import folds
 from ..context import StoppedError, current
 from ..methods.base import Estimator
@@ -110,8 +110,7 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
             raise ValueError(f"{where(self)}: level = {self.level!r} must be < 1.")
         if is_classifier(self.estimator):
             raise TypeError(f"{where(self)}: {where(self.estimator)} predicts labels; intervals need a regressor.")
-        if y is None:
-            raise ValueError(f"{where(self)} requires y to be passed, but the target y is None.")
+        require_target(self, y)
         X, y = indexable(X, y)
         if np.ndim(y) == 2 and np.shape(y)[1] > 1:
             raise ValueError(f"{where(self)}: y has shape {np.shape(y)}; fit one target at a time.")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._array import detached, host, is_array, is_sparse
+from .._array import detached, host, is_sparse
 from .._errors import check_choice, check_number, where
 from ..context import warn_early
 from ..domains import Categories
@@ -81,8 +81,7 @@ class Multitask(KernelEstimator):
             known = list(X.columns)
             name = self.task if self.task in known else known[self._place(len(known))]
             return X.drop(columns=[name]) if hasattr(X, "iloc") else X.drop(name), X[name].to_numpy()
-        if is_array(X) and not isinstance(X, np.ndarray):
-            raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays, or task='pairs'.")
+        self._require_numpy(X, remedy="give NumPy arrays, or task='pairs'")
         # a list may mix task names with numbers, which NumPy would convert to text
         A = X.tocsr() if is_sparse(X) else X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
         if A.ndim != 2:

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.multiclass import type_of_target
 
 from .. import _threads
-from .._array import is_array, is_sparse
+from .._array import is_sparse
 from .._errors import FROM_ONE, ONE_OR_NONE, POSITIVE, check_number, check_parameters, where
 from .._random import generator
 from .._units import unit_of_squares
@@ -187,8 +187,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _require_vectors(self, X: Data) -> None:
         if is_sparse(X):
             raise TypeError(f"{where(self)}: X is sparse, but projections are dense; call X.toarray() first.")
-        if is_array(X) and not isinstance(X, np.ndarray):
-            raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; directions are computed in NumPy only.")
+        self._require_numpy(X, remedy="give NumPy arrays, as directions are computed in NumPy only")
 
     def _targets(self, y: Array) -> np.ndarray:
         """Set `kernel_y_`, and return Ψ with K̃_y = ΨΨᵀ."""

@@ -146,8 +146,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         if n < self.n_clusters:
             raise ValueError(f"{where(self)}: n_samples={n} should be >= n_clusters={self.n_clusters}; ask for fewer.")
         self._require_definite(X, 1)
-        weight = self._check_weight(sample_weight, X)
-        weight = np.ones(n) if weight is None else weight.astype(np.float64)
+        weight = self._weights(sample_weight, X)
         gram = self._build(X, constants=True)
         best = self._best(clusters_of(gram, weight), X)
         self._report(best)

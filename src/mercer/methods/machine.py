@@ -97,9 +97,7 @@ class Machine(LossEstimator):
         columns = loss.task in ("survival", "count")
         X, y = self._check_fit(X, loss.prepare(y), y_numeric=loss.task not in LABELS, multi_output=columns)
         self._require_numpy(X)
-        n = self.kernel_.domain.size(X)
-        weight = self._check_weight(sample_weight, X)
-        weight = np.ones(n) if weight is None else weight.astype(np.float64)
+        weight = self._weights(sample_weight, X)
         y, weight = self._targets(y, weight)
         self.loss_.check(y)
         if loss.task == "regression":

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._array import host, like, namespace
-from .._errors import where
+from .._errors import require_classes
 from ..basis import Polynomials
 from ..context import current
 from ..gram import GramLike
@@ -81,10 +81,7 @@ class KernelMeanClassifier(DecisionClassifier):
         self._require_definite(X, 1)
         present = np.bincount(labels, weight) > 0
         self.classes_ = classes[present]
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{where(self)}: y holds one class, {self.classes_.tolist()[0]!r}; a classifier needs at least two."
-            )
+        require_classes(self, self.classes_)
         member = (labels[:, None] == np.flatnonzero(present)).astype(np.float64)
         if weight is not None:
             member *= weight[:, None]

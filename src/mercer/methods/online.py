@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._array import host
-from .._errors import ONE_OR_NONE, POSITIVE, SHARE, check_parameters, where
+from .._errors import ONE_OR_NONE, POSITIVE, SHARE, check_parameters, require_classes, where
 from .._targets import check_labels
 from ..basis import Polynomials
 from ..context import current, warn_early
@@ -167,11 +167,7 @@ class OnlineKernelMachine(LossEstimator):
         self.kernel_.require_pd(self.kernel_.domain.dimension(X), self)
         shape: tuple[int, ...] = ()
         if classes is not None:
-            if len(classes) < 2:
-                raise ValueError(
-                    f"{where(self)}: the number of classes has to be greater than one; there is one class, "
-                    f"{classes.tolist()[0]!r}."
-                )
+            require_classes(self, classes)
             if loss.task == "binary" and len(classes) > 2:
                 raise ValueError(
                     f"{where(self)}: Only binary classification is supported by loss = {self.loss!r}; there are "

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from .._array import host
-from .._errors import ONE_OR_NONE, POSITIVE, check_number, check_parameters, where
+from .._errors import ONE_OR_NONE, POSITIVE, check_number, check_parameters, require_classes, where
 from .._units import unit_of_squares
 from ..basis import Polynomials
 from ..context import Status, warn_early
@@ -280,11 +280,7 @@ class RelevanceVectorClassifier(DecisionClassifier, RelevanceMethod):
         """Fit to samples X with labels y of two classes."""
         X, y = self._check_sample_and_targets(X, y)
         self.classes_, index = classes_of(self, y)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{where(self)}: the number of classes has to be greater than one; y holds one class, "
-                f"{self.classes_.tolist()[0]!r}."
-            )
+        require_classes(self, self.classes_)
         if len(self.classes_) > 2:
             raise ValueError(
                 f"{where(self)}: Only binary classification is supported; y holds {len(self.classes_)} classes. Use "

@@ -23,7 +23,7 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_method_params
 
 from .._array import host
-from .._errors import check_number, where
+from .._errors import check_number, require_target, where
 from .._folds import drawn
 from ..context import Context, Status, kept
 from ..types import Array, Data, EstimatorLike, RandomState, Splitter
@@ -169,8 +169,8 @@ class KernelSearchCV(GridSearchCV):
         self._validate_params()
         check_number(self, "memory", self.memory, above=0)
         check_number(self, "time_budget", self.time_budget, above=0, besides=(None,))
-        if y is None and get_tags(self.estimator).target_tags.required:
-            raise ValueError(f"{where(self)} requires y to be passed, but the target y is None.")
+        if get_tags(self.estimator).target_tags.required:
+            require_target(self, y)
         if get_config()["enable_metadata_routing"]:
             return self._fit_plainly(X, y, params)
         scorers, metric = self._get_scorers()
