@@ -15,7 +15,7 @@ from .._errors import FROM_ONE, NOT_NEGATIVE, ONE_OR_NONE, SHARE, KindError, che
 from ..kernels import Kernel
 from ..types import Array, Checked, EstimatorLike, Index
 from ._base import Representation
-from ._pivoted import PivotedGram, columns, noise, require_pd
+from ._pivoted import PivotedGram, columns, noise
 
 
 class IncompleteCholesky(Representation):
@@ -78,7 +78,9 @@ class IncompleteCholesky(Representation):
 
     def _build(self, kernel: Kernel, X: Checked, rng: np.random.Generator) -> PivotedGram:
         check_parameters(self, {"tol": NOT_NEGATIVE, "rank": ONE_OR_NONE})
-        require_pd(self, kernel, X)
+        kernel.require_pd(
+            kernel.domain.dimension(X), self, why=", so its matrix has no factor", remedy="use Dense or Lazy"
+        )
         n = kernel.domain.size(X)
         rank = n if self.rank is None else min(self.rank, n)
         centres = kernel.domain.centres(X)
