@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import MetaEstimatorMixin, RegressorMixin, clone, is_classifier
-from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -17,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from .. import _threads
 from .._array import eye, host, like
 from .._errors import check_number, require_target, where
-from .._folds import folds
+from .._folds import folds, shuffled
 from ..context import StoppedError, current
 from ..methods.base import Estimator
 from ..solvers.leave_one_out import at_new_points, refuse_determined
@@ -148,8 +147,7 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
         if self.cv is None:
             splits = [(np.delete(np.arange(n), i), np.array([i])) for i in range(n)]
         else:
-            whole = isinstance(self.cv, Integral)
-            cv = KFold(int(self.cv), shuffle=True, random_state=0) if whole else self.cv
+            cv = shuffled(int(self.cv), 0) if isinstance(self.cv, Integral) else self.cv
             splits = folds(self, cv, n, target)
         self._fits, self._own = [], np.full(n, -1)
         self.residuals_ = np.empty(n)

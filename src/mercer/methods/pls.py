@@ -10,11 +10,10 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.model_selection import KFold, StratifiedKFold
 
 from .._array import eps, host, like, namespace
 from .._errors import FROM_ONE, check_number, check_parameters, warn, where
-from .._folds import folds
+from .._folds import folds, shuffled
 from .._random import generator
 from .._units import exponent, power_of_two, unit_of_squares
 from ..basis import Polynomials
@@ -185,7 +184,7 @@ class PartialLeastSquares(KernelTransformer):
         if isinstance(cv, Integral):
             check_number(self, "cv", cv, at_least=2, at_most=n, integer=True)
             seed = int(generator(self.random_state or 0).integers(2**31))
-            cv = (StratifiedKFold if labels else KFold)(int(cv), shuffle=True, random_state=seed)
+            cv = shuffled(int(cv), seed, labels)
         return folds(self, cv, n, y, labels)
 
     def _losses(self, target: np.ndarray, values: np.ndarray) -> np.ndarray:
