@@ -192,6 +192,21 @@ def check_free(registry: Mapping[str, type], cls: type) -> None:
         )
 
 
+def require_target(owner: object, y: Any) -> None:
+    """Raise scikit-learn's error if there is no target."""
+    if y is None:
+        raise ValueError(f"{where(owner)} requires y to be passed, but the target y is None.")
+
+
+def require_classes(owner: object, classes: np.ndarray) -> None:
+    """Raise scikit-learn's error if a classifier has only one class."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"{where(owner)}: the number of classes has to be greater than one, but there is one class, "
+            f"{classes.tolist()[0]!r}."
+        )
+
+
 def check_instance(owner: object, name: str, value: Any) -> None:
     """Raise unless a value is an estimator instance."""
     if isinstance(value, type):

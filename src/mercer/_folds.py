@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
 
 from ._errors import KindError, where
-from .types import Array, Splitter
+from .types import Array, RandomState, Splitter
 
 Split = tuple[np.ndarray, np.ndarray]
 
@@ -25,6 +25,12 @@ def folds(
     if not splits or any(np.asarray(part).dtype.kind not in "iub" for split in splits for part in split):
         raise ValueError(f"{where(owner)}: cv = {cv!r} gives no folds; {ways}.")
     return splits
+
+
+def shuffled(count: int, seed: RandomState, labels: bool = False, grouped: bool = False) -> Splitter:
+    """So many folds in random order, stratified by label if there are labels; with `grouped`, groups stay whole."""
+    kinds = (GroupKFold, StratifiedGroupKFold) if grouped else (KFold, StratifiedKFold)
+    return kinds[labels](count, shuffle=True, random_state=seed)
 
 
 def drawn(n: int, most: int, order: np.ndarray, labels: np.ndarray | None = None) -> np.ndarray:

@@ -361,7 +361,7 @@ class RKHS:
 
     def _require_definite(self, dimension: int | None) -> None:
         claim = self.kernel.definiteness_in(dimension)
-        if not claim.is_pd and claim.kind != "UNKNOWN":
+        if not claim.may_be_pd:
             hint = " Use kernel.centered(X) or kernel.exp()." if claim.is_cpd and claim.order == 1 else ""
             place = "" if dimension is None else f" in dimension {dimension}"
             raise ValueError(

@@ -6,7 +6,7 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from mercer.datasets._source import File, Part, arrays, locate
+from mercer.datasets._source import File, Part, arrays, locate, reading
 
 TEXT = b"what was published"
 RIGHT = sha256(TEXT).hexdigest()
@@ -111,23 +111,25 @@ def test_a_file_that_may_not_be_read_is_not_called_damaged(tmp_path, monkeypatch
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("builtins.open", refuse)
-    with pytest.raises(PermissionError):
-        arrays("load_x", tmp_path / "name.npz")
+    path = tmp_path / "name.npz"
+    with pytest.raises(PermissionError), reading("load_x", path):
+        arrays(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 cut off"])
 def test_a_damaged_archive_is_named(tmp_path, content):
     path = tmp_path / "name.npz"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"load_x: .*name\.npz is damaged.*Delete or replace it"):
-        arrays("load_x", path)
+    damaged = r"load_x: .*name\.npz is damaged.*Delete or replace it"
+    with pytest.raises(ValueError, match=damaged), reading("load_x", path):
+        arrays(path)
 
 
 def test_archives_are_not_unpickled(tmp_path):
     path = tmp_path / "name.npz"
     np.savez(path, X=np.array([{}], dtype=object))
-    with pytest.raises(ValueError, match="damaged"):
-        arrays("load_x", path)
+    with pytest.raises(ValueError, match="damaged"), reading("load_x", path):
+        arrays(path)
 
 
 def test_a_place_for_downloads_that_cannot_be_made(published, home):

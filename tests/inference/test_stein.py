@@ -147,7 +147,7 @@ def test_bad_arguments():
         stein_test(X, score, flip=0.7)
     with pytest.raises(AttributeError, match="Laplace does not provide gradient_x"):
         stein_test(X, score, kernel=Laplace())
-    with pytest.raises(ValueError, match="give a positive definite kernel"):
+    with pytest.raises(ValueError, match="use a positive definite one"):
         stein_test(X, score, kernel=Power(2))
     with pytest.raises(TypeError, match="does not compare vectors"):
         stein_test(X, score, kernel=Delta())

@@ -575,5 +575,5 @@ def test_a_system_singular_to_rounding_has_not_converged(loss, alpha):
     target = X[:, 0] > 0 if loss == "logistic" else X[:, 0]
     with pytest.warns(UserWarning) as caught:
         model = KernelMachine(loss, kernel="gaussian", alpha=alpha, gram="nystrom", random_state=0).fit(X, target)
-    assert any("KernelMachine: the solver stopped early (the floating-point" in str(w.message) for w in caught)
+    assert any("KernelMachine: the solver stopped early: the floating-point" in str(w.message) for w in caught)
     assert not model.solution_.converged

@@ -445,13 +445,11 @@ def test_a_budget_is_that_of_the_whole_choice():
     X, task = rng.normal(size=(60, 2)), np.arange(60) % 3
     y = X[:, 0] > 0
     options = {"kernel": "gaussian + 1", "task": 2, "time_budget": 1e-9}
-    with pytest.warns(ConvergenceWarning, match="before the shares 0, 0.1, 0.25, 0.5, .*, 0.97, 1 were evaluated"):
+    with pytest.warns(ConvergenceWarning, match="the shares 0, 0.1, 0.25, 0.5, .*, 0.97, 1 were not evaluated"):
         model = MultitaskSVC(**options).fit(np.c_[X, task], y)
     assert model.share_ == 0 and not hasattr(model, "scores_")
     for estimator, target in ((MultitaskSVC, y), (MultitaskKernelRidge, X[:, 0])):
-        with pytest.warns(
-            ConvergenceWarning, match="learning the task matrix did not converge .the time budget is spent"
-        ):
+        with pytest.warns(ConvergenceWarning, match="learning the task matrix ended .*: the time budget is spent"):
             learned = estimator(**options, coupling="learned").fit(np.c_[X, task], target)
         assert not learned.learned_.converged and len(learned.objective_history_) == 1
         assert learned.task_matrix_.shape == (3, 3)

@@ -33,6 +33,7 @@ from mercer import (
 )
 from mercer.gram import Nystrom
 from mercer.kernels import Gaussian, Kernel, Table
+from mercer.kernels.bandwidth import scale
 from mercer.kernels.expression import parse
 
 from .._folds import drawn
@@ -161,7 +162,7 @@ def choose_kernel(sample: Sample, text: str | None, width: float = 1.0) -> tuple
         return None, kernel, [{"width": w} for w in WIDTHS] if free else [{}]
     scaler = vectors(sample)
     Z = scaler.fit_transform(sample.X[: 10 * JUDGED_OTHERS])
-    base = _spread(Z)
+    base = scale(Z)
     if given is None:
         return scaler, Gaussian(width * base), [{"lengthscale": w * base} for w in WIDTHS]
     assert text is not None
@@ -175,13 +176,6 @@ def _parsed(text: str) -> Kernel:
         return parse(text)
     except ValueError as error:  # with the position in the text
         raise DataError(f"--kernel: {str(error).removeprefix('kernel expression: ')}") from error
-
-
-def _spread(Z: Any) -> float:
-    """√(d·variance/2): the lengthscale of scikit-learn's ``gamma="scale"``."""
-    square = Z.multiply(Z).mean() if hasattr(Z, "nnz") else np.mean(Z * Z)
-    variance = float(square - Z.mean() ** 2)
-    return float(np.sqrt(Z.shape[1] * (variance or 1.0) / 2))
 
 
 def vectors(sample: Sample) -> Any:

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import make_scorer
-from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from mercer.selection import KernelSearchCV, compare
 
-from .._folds import drawn
+from .._folds import drawn, shuffled
 from .._threads import one_blas_thread
 from ..types import EstimatorLike
 from ._columns import DataError
@@ -92,9 +91,9 @@ def scoring(sample: Sample, y: Any, tell: Callable[[], None] = lambda: None) -> 
 def folds(sample: Sample, y: Any, seed: int, most: int = FOLDS) -> Any:
     """At most `most` folds, fewer if the rarest class is smaller; for regression, at least two rows in each."""
     if sample.task != "classification":
-        return KFold(min(most, len(y) // 2), shuffle=True, random_state=seed)
+        return shuffled(min(most, len(y) // 2), seed)
     rarest = int(np.unique(y, return_counts=True)[1].min())
-    return StratifiedKFold(max(2, min(most, rarest)), shuffle=True, random_state=seed)
+    return shuffled(max(2, min(most, rarest)), seed, labels=True)
 
 
 def tune(plan: Plan, output: Output, seconds: float | None, search: bool = True) -> Tuned:

@@ -100,15 +100,23 @@ def reading(owner: str, path: Path) -> Iterator[None]:
         ) from error
 
 
-def arrays(owner: str, path: Path) -> dict[str, np.ndarray]:
+@contextmanager
+def located(owner: str, file: File, data_home: FilePath | None, download_if_missing: bool) -> Iterator[Path]:
+    """`locate` and `reading` in one: the path of a file, to be read inside."""
+    path = locate(owner, file, data_home, download_if_missing)
+    with reading(owner, path):
+        yield path
+
+
+def arrays(path: Path) -> dict[str, np.ndarray]:
     """All arrays of an npz file."""
-    with reading(owner, path), open(path, "rb") as file, np.load(file) as found:  # np.load does not close invalid files
+    with open(path, "rb") as file, np.load(file) as found:  # np.load does not close invalid files
         return dict(found)
 
 
-def read_table(owner: str, path: Path) -> dict[str, list[str]]:
+def read_table(path: Path) -> dict[str, list[str]]:
     """The columns of a compressed CSV file with a header, as text."""
-    with reading(owner, path), gzip.open(path, "rt", newline="", encoding="utf-8") as file:
+    with gzip.open(path, "rt", newline="", encoding="utf-8") as file:
         head, *rows = csv.reader(file)
         return dict(zip(head, map(list, zip(*rows, strict=True)), strict=True))
 

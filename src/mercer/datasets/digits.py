@@ -13,7 +13,7 @@ from scipy.ndimage import affine_transform
 
 from .._errors import check_choice
 from ..types import Data, FilePath
-from ._source import File, Part, answer, arrays, choose, locate, reading
+from ._source import File, Part, answer, arrays, choose, locate, located, reading
 
 SUBSETS = ("train", "test", "all")
 _KINDS = ("{}-images-idx3", "{}-labels-idx1")
@@ -184,9 +184,8 @@ def load_usps(
     """
     check_choice("load_usps", "subset", subset, SUBSETS)
     check_choice("load_usps", "scale", scale, ("unit", "signed"))
-    path = locate("load_usps", USPS, data_home, download_if_missing)
-    parts = arrays("load_usps", path)
-    with reading("load_usps", path):
+    with located("load_usps", USPS, data_home, download_if_missing) as path:
+        parts = arrays(path)
         data, target = (choose(subset, parts[f"{name}_train"], parts[f"{name}_test"]) for name in "Xy")
     data = data if scale == "unit" else 2 * data - 1
     return _digits(return_X_y, data, target, USPS_DESCR, path)

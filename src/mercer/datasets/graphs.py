@@ -8,7 +8,7 @@ import numpy as np
 
 from .._errors import check_choice
 from ..types import FilePath
-from ._source import File, Part, answer, locate, reading
+from ._source import File, Part, answer, located
 from .tu import load_tu
 
 PAGE = "https://chrsmrrs.github.io/datasets/"
@@ -71,8 +71,7 @@ def load_graphs(
     (188, Graph(17 nodes, 19 edges), array([1, 0, 0]))
     """
     check_choice("load_graphs", "name", name, tuple(COLLECTIONS))
-    path = locate("load_graphs", GRAPHS[name], data_home, download_if_missing)
-    with reading("load_graphs", path):
+    with located("load_graphs", GRAPHS[name], data_home, download_if_missing) as path:
         found = load_tu(path)
         labels, target = np.unique(found.y, return_inverse=True)
     descr = f"{name}: {COLLECTIONS[name]}.\n\nSource: TUDataset, {PAGE}.\nLicence: none stated; in use for research.\n"

@@ -12,7 +12,7 @@ import sklearn.datasets
 
 from .._errors import check_choice
 from ..types import FilePath
-from ._source import UCI, File, Part, answer, arrays, encode, locate, read_table, reading, write_table
+from ._source import UCI, File, Part, answer, arrays, encode, located, read_table, write_table
 
 VOWEL = File("classic/vowel.csv.gz", "CRAN, in the R package mlbench as Vowel", "a CSV file")
 VOWEL_DESCR = """Vowels of British English: 990 of them, 15 speakers saying 11 words 6 times; 9 coefficients for each.
@@ -78,9 +78,8 @@ def load_vowel(
     ((990, 9), ['hid', 'hId', 'hEd'])
     """
     check_choice("load_vowel", "subset", subset, ("train", "test", "all"))
-    path = locate("load_vowel", VOWEL, data_home, download_if_missing)
-    columns = read_table("load_vowel", path)
-    with reading("load_vowel", path):
+    with located("load_vowel", VOWEL, data_home, download_if_missing) as path:
+        columns = read_table(path)
         said = columns.pop("Class")
         words = list(dict.fromkeys(said))
         target = encode(said, words)
@@ -205,11 +204,10 @@ def load_r_data(
     """
     check_choice("load_r_data", "name", name, tuple(R_TABLES))
     _, item, explained = R_TABLES[name]
-    path = locate("load_r_data", _r_file(name), data_home, download_if_missing)
-    columns = read_table("load_r_data", path)
     categories: dict[str, list[str]] = {}
-    numbers = {column: _numbers(column, cells, categories) for column, cells in columns.items()}
-    with reading("load_r_data", path):
+    with located("load_r_data", _r_file(name), data_home, download_if_missing) as path:
+        columns = read_table(path)
+        numbers = {column: _numbers(column, cells, categories) for column, cells in columns.items()}
         targets = [numbers.pop(column) for column in explained.split()]
     data = np.stack([values.astype(np.float64) for values in numbers.values()], axis=1)
     return answer(
@@ -293,14 +291,9 @@ def load_uci_regression(
     """
     check_choice("load_uci_regression", "name", name, tuple(REGRESSION))
     page, text = REGRESSION[name]
-    path = locate(
-        "load_uci_regression",
-        File(f"uci_regression/{name}.npz", page, "an npz file of X and y"),
-        data_home,
-        download_if_missing,
-    )
-    found = arrays("load_uci_regression", path)
-    with reading("load_uci_regression", path):
+    file = File(f"uci_regression/{name}.npz", page, "an npz file of X and y")
+    with located("load_uci_regression", file, data_home, download_if_missing) as path:
+        found = arrays(path)
         data, target = found["X"], found["y"]
     names = found.get("feature_names")
     licence = "Creative Commons Attribution 4.0 (UCI)" if UCI in page else "none stated; in use for research"
@@ -358,11 +351,9 @@ def load_anomaly(
     (1831, 176)
     """
     check_choice("load_anomaly", "name", name, ANOMALY)
-    path = locate(
-        "load_anomaly", File(f"anomaly/{name}.npz", ODDS, "an npz file of X and y"), data_home, download_if_missing
-    )
-    found = arrays("load_anomaly", path)
-    with reading("load_anomaly", path):
+    file = File(f"anomaly/{name}.npz", ODDS, "an npz file of X and y")
+    with located("load_anomaly", file, data_home, download_if_missing) as path:
+        found = arrays(path)
         data, target = found["X"], found["y"].astype(np.int64)
     return answer(
         return_X_y,

@@ -7,6 +7,7 @@ import gzip
 import json
 import shutil
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from .._errors import check_choice
 from ..types import FilePath
-from ._source import UCI, File, Part, answer, encode, locate, read_table, reading, write_table
+from ._source import UCI, File, Part, answer, encode, located, read_table, write_table
 
 CSV = "a CSV file with the columns label and sequence"
 
@@ -147,9 +148,9 @@ def load_r8(
     check_choice("load_r8", "subset", subset, ("train", "test", "all"))
     data, targets, filename = [], [], []
     for part in R8 if subset == "all" else (subset,):
-        path = locate("load_r8", R8[part], data_home, download_if_missing)
-        filename.append(path)
-        with reading("load_r8", path), gzip.open(path, "rt", encoding="utf-8") as file:
+        source = located("load_r8", R8[part], data_home, download_if_missing)
+        with source as path, gzip.open(path, "rt", encoding="utf-8") as file:
+            filename.append(path)
             _, *rows = (line.rstrip("\n").split("\t", 1) for line in file)  # the first line is a header
             data += [text for _, text in rows]
             targets.append(encode([label for label, _ in rows], R8_TOPICS))
@@ -178,9 +179,9 @@ def load_reuters40(
     >>> X[0][:30], int(y.sum())  # doctest: +SKIP
     ('Computer Terminal Systems Inc ', 20)
     """
-    path = locate("load_reuters40", REUTERS40, data_home, download_if_missing)
     topics = ("acq", "crude")
-    with reading("load_reuters40", path), gzip.open(path, "rt", encoding="utf-8") as file:
+    source = located("load_reuters40", REUTERS40, data_home, download_if_missing)
+    with source as path, gzip.open(path, "rt", encoding="utf-8") as file:
         found = json.load(file)
         data, target = found["text"], encode(found["label"], topics)
     return _texts(return_X_y, data, target, topics, REUTERS40_DESCR, path)
@@ -208,8 +209,8 @@ def load_splice(
     >>> splice.data[0][28:34], splice.target_names[splice.target[0]].item()  # doctest: +SKIP
     ('AGGTCT', 'EI')
     """
-    path = locate("load_splice", SPLICE, data_home, download_if_missing)
-    return _sequences("load_splice", path, ("EI", "IE", "N"), return_X_y, SPLICE_DESCR)
+    source = located("load_splice", SPLICE, data_home, download_if_missing)
+    return _sequences(source, ("EI", "IE", "N"), return_X_y, SPLICE_DESCR)
 
 
 def load_promoters(
@@ -234,13 +235,13 @@ def load_promoters(
     >>> len(X), X[0][:10], int(y[0])  # doctest: +SKIP
     (106, 'tactagcaat', 1)
     """
-    path = locate("load_promoters", PROMOTERS, data_home, download_if_missing)
-    return _sequences("load_promoters", path, ("-", "+"), return_X_y, PROMOTERS_DESCR)
+    source = located("load_promoters", PROMOTERS, data_home, download_if_missing)
+    return _sequences(source, ("-", "+"), return_X_y, PROMOTERS_DESCR)
 
 
-def _sequences(owner: str, path: Path, names: tuple[str, ...], return_X_y: bool, descr: str) -> Any:
-    table = read_table(owner, path)
-    with reading(owner, path):
+def _sequences(source: AbstractContextManager[Path], names: tuple[str, ...], return_X_y: bool, descr: str) -> Any:
+    with source as path:
+        table = read_table(path)
         data, target = table["sequence"], encode(table["label"], names)
     return _texts(return_X_y, data, target, names, descr, path)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._errors import check_choice
 from ..types import FilePath
-from ._source import UCI, File, Part, answer, arrays, choose, locate, reading
+from ._source import UCI, File, Part, answer, arrays, choose, located
 
 VIEWS = {
     "fou": "76 Fourier coefficients of the shape",
@@ -103,9 +103,8 @@ def load_mfeat(
     """
     if view is not None:
         check_choice("load_mfeat", "view", view, tuple(VIEWS))
-    path = locate("load_mfeat", MFEAT, data_home, download_if_missing)
-    found = arrays("load_mfeat", path)
-    with reading("load_mfeat", path):
+    with located("load_mfeat", MFEAT, data_home, download_if_missing) as path:
+        found = arrays(path)
         views = {name: found[name] for name in VIEWS}
         target = found["y"].astype(np.int64)
     names = {name: [f"{name}_{i}" for i in range(table.shape[1])] for name, table in views.items()}
@@ -154,9 +153,8 @@ def load_wikipedia(
     ((693, 128), (693, 10))
     """
     check_choice("load_wikipedia", "subset", subset, ("train", "test", "all"))
-    path = locate("load_wikipedia", WIKIPEDIA, data_home, download_if_missing)
-    found = arrays("load_wikipedia", path)
-    with reading("load_wikipedia", path):
+    with located("load_wikipedia", WIKIPEDIA, data_home, download_if_missing) as path:
+        found = arrays(path)
         image, text, target = (choose(subset, found[f"{name}_train"], found[f"{name}_test"]) for name in "ITy")
     return answer(
         return_X_y,

@@ -174,7 +174,7 @@ class Gram(Operator):
         from .incomplete_cholesky import IncompleteCholesky
 
         claim = self.kernel.definiteness_in(self.kernel.domain.dimension(self.X))
-        if not claim.is_pd and claim.kind != "UNKNOWN":
+        if not claim.may_be_pd:
             return None
         return IncompleteCholesky(rank=rank)._build(self.kernel, self.X, np.random.default_rng(0)).factor()
 

@@ -1,4 +1,4 @@
-"""Shared code of landmark representations: factors from pivots, residual traces, and a check of the kernel."""
+"""Shared code of landmark representations: factors from pivots, and residual traces."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ import numpy as np
 from scipy import linalg
 
 from .._array import eps, host, like, namespace
-from .._errors import where
 from ..domains import take
 from ..evaluation import bind
 from ..kernels import Kernel
 from ..types import Array, Checked
-from ._base import Representation
 from .low_rank import LandmarkFeatures, LandmarkGram
 
 ROUNDING = 64  # residuals below this many units of round-off of the largest k(x, x) are noise, not pivots
@@ -56,13 +54,3 @@ def noise(diagonal: Array) -> float:
 def columns(kernel: Kernel, X: Any, centres: Any, index: Any) -> Any:
     """The columns k(X, xᵢ) of the given samples; `centres` are those of X in the domain."""
     return bind(kernel, X, kernel.domain.take(centres, np.atleast_1d(index))).dense()
-
-
-def require_pd(representation: Representation, kernel: Kernel, X: Checked) -> None:
-    """Reject a kernel known not to be positive definite: its matrix has no factor."""
-    claim = kernel.definiteness_in(kernel.domain.dimension(X))
-    if not claim.is_pd and claim.kind != "UNKNOWN":
-        raise ValueError(
-            f"{where(representation)} factors positive definite matrices only; {where(kernel)} is {claim}. "
-            "Use Dense or Lazy."
-        )

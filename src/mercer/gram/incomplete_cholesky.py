@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from .._array import device_of, host, is_sparse, like, namespace
-from .._errors import FROM_ONE, SHARE, KindError, check_number, check_parameters, shown, where
+from .._errors import FROM_ONE, NOT_NEGATIVE, ONE_OR_NONE, SHARE, KindError, check_parameters, shown, where
 from ..kernels import Kernel
 from ..types import Array, Checked, EstimatorLike, Index
 from ._base import Representation
-from ._pivoted import PivotedGram, columns, noise, require_pd
+from ._pivoted import PivotedGram, columns, noise
 
 
 class IncompleteCholesky(Representation):
@@ -77,10 +77,10 @@ class IncompleteCholesky(Representation):
         self.rank, self.tol, self.y, self.delta, self.kappa = rank, tol, y, delta, kappa
 
     def _build(self, kernel: Kernel, X: Checked, rng: np.random.Generator) -> PivotedGram:
-        check_number(self, "tol", self.tol, at_least=0)
-        if self.rank is not None:
-            check_number(self, "rank", self.rank, at_least=1, integer=True)
-        require_pd(self, kernel, X)
+        check_parameters(self, {"tol": NOT_NEGATIVE, "rank": ONE_OR_NONE})
+        kernel.require_pd(
+            kernel.domain.dimension(X), self, why=", so its matrix has no factor", remedy="use Dense or Lazy"
+        )
         n = kernel.domain.size(X)
         rank = n if self.rank is None else min(self.rank, n)
         centres = kernel.domain.centres(X)

@@ -54,7 +54,6 @@ class Lazy(Representation):
         self.memory, self.n_jobs = memory, n_jobs
 
     def _build(self, kernel: Kernel, X: Checked, rng: np.random.Generator) -> LazyGram:
-        if self.memory is not None:
-            check_number(self, "memory", self.memory, at_least=2**16)
+        check_number(self, "memory", self.memory, at_least=2**16, besides=(None,))
         _threads.check_jobs(self, self.n_jobs)
         return LazyGram(kernel, X, self.memory, self.n_jobs)

@@ -17,7 +17,7 @@ from ..evaluation import bind
 from ..kernels import Kernel
 from ..types import Array, Checked
 from ._base import Representation
-from ._pivoted import PivotedGram, columns, noise, require_pd, trace_left
+from ._pivoted import PivotedGram, columns, noise, trace_left
 from .low_rank import LandmarkFeatures, LandmarkGram, inverse_root
 
 RULES = ("uniform", "kmeans", "leverage", "rpcholesky")
@@ -85,9 +85,10 @@ class Nystrom(Representation):
         self.rank, self.landmarks, self.drop = rank, landmarks, drop
 
     def _build(self, kernel: Kernel, X: Checked, rng: np.random.Generator) -> LandmarkGram:
-        if self.drop is not None:
-            check_number(self, "drop", self.drop, at_least=0, at_most=1)
-        require_pd(self, kernel, X)
+        check_number(self, "drop", self.drop, at_least=0, at_most=1, besides=(None,))
+        kernel.require_pd(
+            kernel.domain.dimension(X), self, why=", so its matrix has no factor", remedy="use Dense or Lazy"
+        )
         n = kernel.domain.size(X)
         if not isinstance(self.landmarks, str):
             return self._on_given(kernel, X, n)

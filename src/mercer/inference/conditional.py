@@ -113,8 +113,7 @@ def conditional_independence_test(
     """
     check_choice(NAME, "null", null, ("spectrum", "gamma"))
     check_number(NAME, "n_draws", n_draws, at_least=1, integer=True)
-    if alpha is not None:
-        check_number(NAME, "alpha", alpha, above=0)
+    check_number(NAME, "alpha", alpha, above=0, besides=(None,))
     given = (kernel, kernel if kernel_y is None else kernel_y)
     (x, K), (y, L) = (_matrix(k, A, name) for k, A, name in zip(given, (X, Y), "XY", strict=True))
     if isinstance(kernel_z, str) and kernel_z == "select":

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from math import ceil, floor
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import MetaEstimatorMixin, RegressorMixin, clone, is_classifier
-from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .. import _threads
 from .._array import eye, host, like
-from .._errors import check_number, where
-from .._folds import folds
+from .._errors import check_number, require_target, where
+from .._folds import folds, shuffled
 from ..context import StoppedError, current
 from ..methods.base import Estimator
 from ..solvers.leave_one_out import at_new_points, refuse_determined
@@ -32,6 +32,7 @@ def _require_whole() -> None:
         raise StoppedError(status)
 
 
+@dataclass(eq=False, repr=False)
 class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
     r"""Prediction intervals for any regression, by the jackknife+ or CV+.
 
@@ -94,20 +95,12 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
     (True, 'closed_form')
     """
 
-    def __init__(
-        self,
-        estimator: EstimatorLike,
-        *,
-        level: float = 0.9,
-        cv: Splitter = None,
-        refit: bool = False,
-        time_budget: float | None = None,
-    ):
-        self.estimator = estimator
-        self.level = level
-        self.cv = cv
-        self.refit = refit
-        self.time_budget = time_budget
+    estimator: EstimatorLike
+    _: KW_ONLY
+    level: float = 0.9
+    cv: Splitter = None
+    refit: bool = False
+    time_budget: float | None = None
 
     def fit(self, X: Data, y: Array) -> Self:
         """Fit to samples X and targets y of shape (n,)."""
@@ -116,8 +109,7 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
             raise ValueError(f"{where(self)}: level = {self.level!r} must be < 1.")
         if is_classifier(self.estimator):
             raise TypeError(f"{where(self)}: {where(self.estimator)} predicts labels; intervals need a regressor.")
-        if y is None:
-            raise ValueError(f"{where(self)} requires y to be passed, but the target y is None.")
+        require_target(self, y)
         X, y = indexable(X, y)
         if np.ndim(y) == 2 and np.shape(y)[1] > 1:
             raise ValueError(f"{where(self)}: y has shape {np.shape(y)}; fit one target at a time.")
@@ -155,8 +147,7 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
         if self.cv is None:
             splits = [(np.delete(np.arange(n), i), np.array([i])) for i in range(n)]
         else:
-            whole = isinstance(self.cv, Integral)
-            cv = KFold(int(self.cv), shuffle=True, random_state=0) if whole else self.cv
+            cv = shuffled(int(self.cv), 0) if isinstance(self.cv, Integral) else self.cv
             splits = folds(self, cv, n, target)
         self._fits, self._own = [], np.full(n, -1)
         self.residuals_ = np.empty(n)

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _threads
 from .._array import host, like, namespace
-from .._errors import check_number, remedies, speaking, where
+from .._errors import check_number, speaking, where
 from .._random import generator
 from ..context import current, limited
 from ..domains import Domain
@@ -183,9 +183,7 @@ def stein_test(
     for k, _ in found:
         if not k.domain.vectors:
             raise TypeError(f"{NAME}: {k} does not compare vectors; give a kernel with gradients.")
-        claim = k.definiteness_in(k.domain.dimension(found[0][1]))
-        if not claim.is_pd and claim.kind != "UNKNOWN":
-            raise ValueError(f"{NAME}: {k} is {claim}; give a positive definite kernel.{remedies(claim)}")
+        k.require_pd(k.domain.dimension(found[0][1]), NAME)
     n = found[0][0].domain.size(found[0][1])
     if n < 2:
         raise ValueError(f"{NAME}: X has one row; give at least two.")

@@ -16,14 +16,14 @@ from .._files import PIECE, replacing, unpacked, whole_lines
 from ..types import FilePath
 
 
-def require_text(path: FilePath, mark: bytes = b"_") -> bool:
-    """Raise for a file with zero bytes, before a parser reads it into memory; return whether it contains the mark."""
+def require_text(path: FilePath) -> bool:
+    """Raise for a file with zero bytes, before a parser reads it into memory; return whether it contains "_"."""
     found = False
     with _whole(path) as stream:
         while piece := stream.read(PIECE):
             if b"\0" in piece:
                 raise ValueError(f"{path}: contains zero bytes; it is not text.")
-            found |= mark in piece
+            found |= b"_" in piece
     return found
 
 

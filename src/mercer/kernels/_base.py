@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from .._array import all_finite, device_of, eps, host, is_array, is_sparse, like, namespace
-from .._errors import check_free, check_parameters, shown, unwritten, where
+from .._errors import check_free, check_parameters, remedies, shown, unwritten, where
 from .._same import same
 from ..basis import Polynomials
 from ..domains import Domain, Vectors
@@ -229,6 +229,19 @@ class Kernel(Abilities, BaseEstimator):
                 f"{where(owner)}: k(x, x) of sample {int(finite.argmin())}, for k = {self}, is beyond the largest "
                 f"{values.dtype} number; scale the data."
             )
+
+    def require_pd(
+        self,
+        dimension: int | None,
+        owner: object,
+        name: str = "kernel",
+        why: str = "",
+        remedy: str = "use a positive definite one",
+    ) -> None:
+        """Raise if the kernel is known not to be positive definite in this dimension."""
+        claim = self.definiteness_in(dimension)
+        if not claim.may_be_pd:
+            raise ValueError(f"{where(owner)}: {name} = {self} is {claim}{why}; {remedy}.{remedies(claim)}")
 
     def check(self, X: Checked, tol: float | None = None) -> Report:
         """Test the claimed `definiteness` on data, and report the smallest eigenvalue.

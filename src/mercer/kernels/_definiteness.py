@@ -29,6 +29,11 @@ class Definiteness:
         """Proven conditionally positive definite of some order (PD included)."""
         return self.kind == "CPD"
 
+    @property
+    def may_be_pd(self) -> bool:
+        """Positive definite, or unknown."""
+        return self.is_pd or self.kind == "UNKNOWN"
+
     def not_strict(self) -> Definiteness:
         """A copy without strictness."""
         return replace(self, strict=False)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._array import eps, host, like, namespace
-from .._errors import check_number, where
+from .._errors import ONE_OR_NONE, where
 from .._same import same
 from ..evaluation import Points, bind
 from ..types import Array, Checked, Index
@@ -124,14 +124,11 @@ class Projected(Corrected):
 class Decomposed(Projected):
     """Corrections that divide by eigenvalues."""
 
+    rules = {"rank": ONE_OR_NONE}
+
     def __init__(self, kernel: Kernel, X: Checked = None, rank: int | None = None):
         super().__init__(kernel, X)
         self.rank = rank
-
-    def validate(self) -> None:
-        super().validate()
-        if self.rank is not None:
-            check_number(self, "rank", self.rank, at_least=1, integer=True)
 
     def _derive(self, sample: Any) -> tuple[np.ndarray, np.ndarray, float]:
         K = bind(self.kernel, sample).dense()

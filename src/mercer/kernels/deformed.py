@@ -12,7 +12,7 @@ from scipy.sparse import csgraph, csr_array
 from sklearn.base import clone
 
 from .._array import host, is_array, is_numpy, is_sparse, like, namespace
-from .._errors import FROM_ONE, NOT_NEGATIVE, REMEDIES, IndefiniteError, remedies, where
+from .._errors import FROM_ONE, NOT_NEGATIVE, REMEDIES, IndefiniteError, where
 from .._neighbours import check_rule, check_weights, links
 from .._same import same
 from ..domains import take
@@ -142,12 +142,7 @@ class Deformed(Unary):
         return all(now[name] is known[name] or same(now[name], known[name]) for name in now)
 
     def _factor(self, points: Checked) -> np.ndarray:
-        claim = self.kernel.definiteness_in(self.domain.dimension(points))
-        if not claim.is_pd and claim.kind != "UNKNOWN":
-            raise ValueError(
-                f"{where(self)}: {self.kernel} is {claim}, so it defines no norm; choose a positive definite kernel."
-                f"{remedies(claim)}"
-            )
+        self.kernel.require_pd(self.domain.dimension(points), self, why=", so it defines no norm")
         L = csgraph.laplacian(self._weights(points), normed=self.laplacian == "normalized")
         B: Any = None if self.power % 2 == 0 else _semidefinite_factor(L.toarray() if is_sparse(L) else L)
         for _ in range(self.power // 2):

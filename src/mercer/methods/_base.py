@@ -27,6 +27,7 @@ from .._errors import (
     check_switches,
     named,
     remedies,
+    require_target,
     warn,
     where,
 )
@@ -177,6 +178,11 @@ class Estimator(Forms, CallbackSupportMixin, BaseEstimator):
         check_random(self, getattr(self, "random_state", None))
         check_number(self, "time_budget", self.time_budget, above=0, besides=(None,))
 
+    def _require_numpy(self, X: Data, name: str = "X", remedy: str = "give NumPy arrays or CSR matrices") -> None:
+        """Reject arrays of other libraries."""
+        if is_array(X) and not isinstance(X, np.ndarray):
+            raise TypeError(f"{where(self)}: {name} is a {type(X).__module__} array; {remedy}.")
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a state, also of an earlier version: rename attributes and add missing parameters."""
         given = signature(type(self)).parameters.values()
@@ -214,8 +220,7 @@ class KernelEstimator(Estimator):
 
     def _check_fit(self, X: Data, y: Array, **options: Any) -> tuple[Any, Any]:
         """Check X and y, and resolve `kernel_` on X."""
-        if y is None:
-            raise ValueError(f"{where(self)} requires y to be passed, but the target y is None.")
+        require_target(self, y)
         return self._check_training(X, y, **options)
 
     def _check_sample(self, X: Data) -> Any:
@@ -239,11 +244,6 @@ class KernelEstimator(Estimator):
             X, y = self.kernel_.domain.keep(X, given_X), detached(y, given_y)
         self.dtype_ = X.dtype if is_array(X) or is_sparse(X) else None
         return X, y
-
-    def _require_numpy(self, X: Data) -> None:
-        """Reject arrays of other libraries."""
-        if is_array(X) and not isinstance(X, np.ndarray):
-            raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays or CSR matrices.")
 
     def _check_values(self, X: Data) -> None:
         """Reject samples on which the kernel overflows or underflows."""
@@ -373,6 +373,11 @@ class KernelEstimator(Estimator):
                 f"float32, the type of X; give float64, or divide the weights, and any penalty, by {largest:.0e}."
             )
         return detached(weight, sample_weight)
+
+    def _weights(self, sample_weight: Array, X: Data) -> np.ndarray:
+        """The weight of each sample in double precision, 1 by default."""
+        weight = self._check_weight(sample_weight, X)
+        return np.ones(self.kernel_.domain.size(X)) if weight is None else weight.astype(np.float64)
 
     # ---- the model
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
-from .._array import detached, host, is_array, is_sparse
-from .._errors import check_choice, check_number, warn, where
+from .._array import detached, host, is_sparse
+from .._errors import check_choice, check_number, where
+from ..context import warn_early
 from ..domains import Categories
 from ..gram import GramLike
 from ..kernels import Kernel, KernelLike, is_kernel
@@ -81,8 +81,7 @@ class Multitask(KernelEstimator):
             known = list(X.columns)
             name = self.task if self.task in known else known[self._place(len(known))]
             return X.drop(columns=[name]) if hasattr(X, "iloc") else X.drop(name), X[name].to_numpy()
-        if is_array(X) and not isinstance(X, np.ndarray):
-            raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays, or task='pairs'.")
+        self._require_numpy(X, remedy="give NumPy arrays, or task='pairs'")
         # a list may mix task names with numbers, which NumPy would convert to text
         A = X.tocsr() if is_sparse(X) else X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
         if A.ndim != 2:
@@ -173,12 +172,8 @@ class Multitask(KernelEstimator):
         self.learned_ = learned = learn(evidence, T, min(self.rank, T), alpha)
         self.objective_history_ = learned.history
         if not learned.converged:
-            warn(
-                f"{where(self)}: learning the task matrix did not converge ({learned.status}; the gradient per target "
-                f"is {learned.slope:.1g}). "
-                f"{learned.status.remedy('Scale the targets, or lower rank.')}",
-                ConvergenceWarning,
-            )
+            finding = f"learning the task matrix ended at a gradient of {learned.slope:.1g} per target"
+            warn_early(self, finding, learned.status, "Scale the targets, or lower rank.")
 
     def _couple(self, kernel: Kernel) -> None:
         """Store the chosen task kernel."""

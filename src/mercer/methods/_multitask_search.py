@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from .._array import host
 from .._errors import warn, where
 from .._random import generator
-from ..context import Status, current
+from ..context import current, warn_early
 from ..gram import Gram
 from ..kernels import Kernel, KernelLike
 from ..kernels.tasks import Tasks
@@ -72,7 +71,8 @@ class TaskSearch(Multitask):
         for K in matrices:
             held_out = self._held_out(K, y, weight, fold)
             if status := context():
-                self._report_unjudged(status, kernels[len(found) :])
+                shares = ", ".join(f"{kernel.share:g}" for kernel in kernels[len(found) :] if hasattr(kernel, "share"))
+                warn_early(self, f"the shares {shares} were not evaluated, as a given coupling need not be", status)
                 break
             found.append(held_out[judged] != y[judged])
         if not found:
@@ -81,14 +81,6 @@ class TaskSearch(Multitask):
         weight = None if weight is None else weight[judged]
         self.scores_ = 1 - np.average(wrong, axis=1, weights=weight)
         return preferred(wrong, weight)
-
-    def _report_unjudged(self, status: Status, kernels: list[Kernel]) -> None:
-        shares = ", ".join(f"{kernel.share:g}" for kernel in kernels if hasattr(kernel, "share"))
-        warn(
-            f"{where(self)}: {status} before the shares {shares} were evaluated. {status.remedy('')} A given coupling "
-            "needs no evaluation.",
-            ConvergenceWarning,
-        )
 
     def _folds(self, rows: np.ndarray, tasks: np.ndarray, y: np.ndarray) -> np.ndarray:
         """The fold of each entry, stratified by class and task."""

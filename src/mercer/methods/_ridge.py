@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, clone
+from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _threads
@@ -26,6 +26,7 @@ from ..types import Array, Data
 from ._base import UNFOUNDED, KernelEstimator
 from ._classifier import encode
 from ._forms import LinearForm
+from ._predictors import DecisionClassifier
 
 
 @dataclass(frozen=True)
@@ -324,11 +325,6 @@ class RidgeMethod(KernelEstimator):
         alpha = float(alphas[0]) if len(np.unique(alphas)) == 1 else alphas
         return RidgeSummary(design.effective, alpha, str(self.kernel_), coefficients, errors, *values)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
 
 class RidgeRegressor(MultiOutputMixin, RegressorMixin, RidgeMethod):
     """Predictions and their standard deviation."""
@@ -375,7 +371,7 @@ class RidgeRegressor(MultiOutputMixin, RegressorMixin, RidgeMethod):
         return (values, self._std(X)) if return_std else values
 
 
-class RidgeClassifier(ClassifierMixin, RidgeMethod):
+class RidgeClassifier(DecisionClassifier, RidgeMethod):
     """Least squares on labels: one function for two classes; else one per class, and the largest value wins."""
 
     class_weight: Any
@@ -388,12 +384,3 @@ class RidgeClassifier(ClassifierMixin, RidgeMethod):
         if len(self.classes_) == 2:
             return np.where(index == 1, 1.0, -1.0), weight
         return np.where(index[:, None] == np.arange(len(self.classes_))[None, :], 1.0, low), weight
-
-    def decision_function(self, X: Data) -> Any:
-        """The values of `function_`: one for two classes (positive for ``classes_[1]``); else one per class."""
-        X = self._check_new(X)
-        return self.function_.values(X)
-
-    def predict(self, X: Data) -> Any:
-        """The labels."""
-        return self.decide(self.decision_function(X))

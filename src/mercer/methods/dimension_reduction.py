@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.multiclass import type_of_target
 
 from .. import _threads
-from .._array import is_array, is_sparse
+from .._array import is_sparse
 from .._errors import FROM_ONE, ONE_OR_NONE, POSITIVE, check_number, check_parameters, where
 from .._random import generator
 from .._units import unit_of_squares
@@ -25,7 +25,7 @@ from ..gram.centered import CenteredGram
 from ..kernels import Kernel, KernelLike
 from ..kernels.expression import as_kernel
 from ..solvers.linear import System, solve
-from ..solvers.orthogonal import Frame, ProjectedFactor, minimise, random_frame, require_pd, require_smooth
+from ..solvers.orthogonal import Frame, ProjectedFactor, minimise, random_frame, require_smooth
 from ..space import Function
 from ..types import Array, Data, EstimatorLike, RandomState, Splitter
 from ._base import KernelEstimator, classes_of
@@ -187,8 +187,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _require_vectors(self, X: Data) -> None:
         if is_sparse(X):
             raise TypeError(f"{where(self)}: X is sparse, but projections are dense; call X.toarray() first.")
-        if is_array(X) and not isinstance(X, np.ndarray):
-            raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; directions are computed in NumPy only.")
+        self._require_numpy(X, remedy="give NumPy arrays, as directions are computed in NumPy only")
 
     def _targets(self, y: Array) -> np.ndarray:
         """Set `kernel_y_`, and return Ψ with K̃_y = ΨΨᵀ."""
@@ -206,7 +205,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
         y = kernel.domain.check(y, self, "y")
         self.kernel_y_ = kernel.resolve(y)
-        require_pd(self, "kernel_y", self.kernel_y_, kernel.domain.dimension(y))
+        self.kernel_y_.require_pd(kernel.domain.dimension(y), self, "kernel_y")
         gram = IncompleteCholesky(tol=PRECISION**2).build(self.kernel_y_, y)
         targets = np.asarray(CenteredGram(gram).factor())
         if np.sum(targets**2) <= 1e-12 * np.sum(gram.diagonal()):
@@ -273,7 +272,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _by_objective(self, X: np.ndarray, targets: np.ndarray, B: np.ndarray) -> np.ndarray:
         """The minimum of the objective from the best of the starts."""
         self.kernel_ = self._kernel(self.n_components_).resolve(X @ B)
-        require_pd(self, "kernel", self.kernel_, self.n_components_)
+        self.kernel_.require_pd(self.n_components_, self)
         rng = generator(self.random_state)
         some = slice(None) if len(X) <= TRIAL else rng.choice(len(X), TRIAL, replace=False)
         part = Unexplained(X[some], targets[some] - targets[some].mean(axis=0), self.kernel_, float(self.epsilon))

@@ -10,14 +10,13 @@ from scipy import linalg
 
 from .. import _threads
 from .._array import eps, host, like
-from .._errors import check_choice, check_number, where
+from .._errors import ONE_OR_NONE, SWITCH, check_parameters, where
 from .._random import generator
 from .._units import power_of_two
 from ..context import current, warn_early
 from ..domains import take
 from ..gram import Gram, GramLike
 from ..kernels import KernelLike
-from ..solvers.orthogonal import require_pd
 from ..space import Function
 from ..types import Array, Data, RandomState
 from ._transformer import KernelTransformer
@@ -108,12 +107,9 @@ class KernelFeatureAnalysis(KernelTransformer):
 
     def fit(self, X: Data, y: Array = None) -> Self:
         """Choose the features of the sample X; y is ignored."""
-        check_choice(self, "normalize", self.normalize, (True, False))
-        for name in ("n_components", "candidates"):
-            if getattr(self, name) is not None:
-                check_number(self, name, getattr(self, name), at_least=1, integer=True)
+        check_parameters(self, {"normalize": SWITCH, "n_components": ONE_OR_NONE, "candidates": ONE_OR_NONE})
         X = self._check_sample(X)
-        require_pd(self, "kernel", self.kernel_, self.kernel_.domain.dimension(X))
+        self.kernel_.require_pd(self.kernel_.domain.dimension(X), self)
         gram = self._build(X)
         if gram.n < 2:
             raise ValueError(f"{where(self)}: X has n_samples = 1; a variance needs two or more.")

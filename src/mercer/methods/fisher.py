@@ -9,7 +9,6 @@ import numpy as np
 from scipy.linalg import null_space
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import eps, host, like
@@ -25,6 +24,7 @@ from ..solvers.spectral import Spectral
 from ..space import Function
 from ..types import Array, Data, RandomState
 from ._classifier import encode
+from ._predictors import DecisionClassifier
 from ._transformer import KernelTransformer
 
 SOLVED = 1e-2  # largest relative residual of the regression at which the discriminants are reliable
@@ -32,7 +32,7 @@ GRID = np.logspace(-7, 0, 15)  # of alpha, relative to the trace of the centred 
 
 
 @dataclass(eq=False, repr=False)
-class KernelFisher(ClassifierMixin, KernelTransformer):
+class KernelFisher(DecisionClassifier, KernelTransformer):
     r"""Kernel Fisher discriminant analysis: functions with large variance between and small variance within classes.
 
     .. math:: \max_{f \in H}\; \frac{\sum_c n_c (\bar f_c - \bar f)^2}
@@ -235,10 +235,6 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
         free = np.asarray(centre - host(self.offset_) @ M)[None, ...]
         A = f.coefficients @ like(M, f.coefficients)
         return Function(f.kernel, f.points, A, Polynomials(0), like(free, f.coefficients))
-
-    def predict(self, X: Data) -> Any:
-        """The labels."""
-        return self.decide(self.decision_function(X))
 
     def predict_log_proba(self, X: Data) -> np.ndarray:
         """Logarithms of `predict_proba`."""

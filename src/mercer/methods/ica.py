@@ -12,7 +12,7 @@ from scipy import linalg
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import eigh_part, is_array
+from .._array import eigh_part
 from .._errors import FROM_ONE, ONE_OR_NONE, POSITIVE, check_parameters, is_one_of, where
 from .._random import generator
 from .._units import power_of_two
@@ -185,8 +185,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return np.asarray(S @ self.mixing_.T + self.mean_)
 
     def _check(self, X: Data, reset: bool) -> np.ndarray:
-        if is_array(X) and not isinstance(X, np.ndarray):
-            raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; components are computed in NumPy only.")
+        self._require_numpy(X, remedy="give NumPy arrays, as components are computed in NumPy only")
         X = validated(self, X, dtype=np.float64, reset=reset, ensure_min_samples=2 if reset else 1)
         return np.asarray(X)
 

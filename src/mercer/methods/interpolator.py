@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import host, like, namespace
@@ -19,12 +18,12 @@ from ..kernels import KernelLike
 from ..solvers.linear import Conditioned, Inverse, free_factor, typical, units
 from ..space import Function
 from ..types import Array, Data, FreePart
-from ._base import KernelEstimator
 from ._forms import LinearForm
+from ._predictors import FunctionRegressor
 
 
 @dataclass(eq=False, repr=False)
-class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
+class KernelInterpolator(FunctionRegressor):
     r"""Minimum-norm interpolation of given values.
 
     .. math:: s = \arg\min \{\|f\|_H : f(x_i) = y_i\} = \sum_i a_i k(\cdot, x_i), \qquad \Theta a = y, \qquad
@@ -166,11 +165,6 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
             f"values y: rows {rows} conflict (residual up to {error.max():.2g}). If nearly equal samples have "
             "different values, merge them, shorten the lengthscale, or use KernelRidge."
         )
-
-    def predict(self, X: Data) -> Any:
-        """s(x)."""
-        X = self._check_new(X)
-        return self.function_.values(X)
 
     def power(self, X: Data) -> Any:
         """The power function P(x): the largest |f(x)| over f with ‖f‖ ≤ 1 that vanish on the samples."""

@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
-from sklearn.exceptions import ConvergenceWarning
 
 from .._array import host, is_numpy, is_sparse, like, namespace
 from .._errors import (
@@ -23,6 +22,7 @@ from .._errors import (
     where,
 )
 from .._random import generator
+from ..context import warn_early
 from ..evaluation import bind
 from ..gram import Gram, GramLike
 from ..kernels import KernelLike
@@ -146,8 +146,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         if n < self.n_clusters:
             raise ValueError(f"{where(self)}: n_samples={n} should be >= n_clusters={self.n_clusters}; ask for fewer.")
         self._require_definite(X, 1)
-        weight = self._check_weight(sample_weight, X)
-        weight = np.ones(n) if weight is None else weight.astype(np.float64)
+        weight = self._weights(sample_weight, X)
         gram = self._build(X, constants=True)
         best = self._best(clusters_of(gram, weight), X)
         self._report(best)
@@ -225,11 +224,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                 IndefiniteKernelWarning,
             )
         if not best.converged:
-            warn(
-                f"{where(self)} stopped before convergence: {best.message}. Points still move between clusters. "
-                f"{best.status.remedy('Raise max_iter, or tol.')}",
-                ConvergenceWarning,
-            )
+            warn_early(self, "points still move between clusters", best.status, "Raise max_iter, or tol.")
 
     def _keep(self, gram: Gram, weight: np.ndarray) -> None:
         n, k = gram.n, self.n_clusters

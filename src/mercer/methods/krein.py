@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _threads
@@ -23,6 +22,7 @@ from ..solvers.linear import Symmetric, System
 from ..types import Array, Checked, ClassWeight, Data
 from ._base import KernelEstimator
 from ._classifier import Classifier
+from ._predictors import FunctionRegressor
 from ._svm import Sample
 from .svc import SVC
 
@@ -44,7 +44,7 @@ class Inertia(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class KreinRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
+class KreinRidge(FunctionRegressor):
     r"""Ridge regression with an indefinite kernel: the stationary point of the penalised squares.
 
     .. math:: \operatorname*{stab}_{f \in \mathcal K,\, b}\; \tfrac12 \sum_i w_i (y_i - f(x_i) - b)^2
@@ -171,11 +171,6 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
                 "that its direction dominates the fit; change alpha, or use KernelRidge(kernel=Flipped(…)).",
                 IndefiniteKernelWarning,
             )
-
-    def predict(self, X: Data) -> Any:
-        """The values of `function_` at X, of shape (n,) or (n, n_targets)."""
-        X = self._check_new(X)
-        return self.function_.values(X)
 
     def leave_one_out(self) -> Any:
         r"""Leave-one-out predictions at the training samples, in closed form.

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import log_expit, log_softmax
 from sklearn.base import ClassifierMixin
 
-from .._errors import FROM_ONE, NOT_NEGATIVE, check_number, check_parameters, remedies, where
+from .._errors import FROM_ONE, NOT_NEGATIVE, ONE_OR_NONE, check_parameters
 from ..gram import GramLike
 from ..kernels import KernelLike
 from ..losses import Logistic, Loss, Multinomial
@@ -205,9 +205,7 @@ class ImportVectorMachine(LogisticMethod):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_parameters(self, {"epsilon": NOT_NEGATIVE, "lag": FROM_ONE})
-        if self.max_points is not None:
-            check_number(self, "max_points", self.max_points, at_least=1, integer=True)
+        check_parameters(self, {"epsilon": NOT_NEGATIVE, "lag": FROM_ONE, "max_points": ONE_OR_NONE})
 
     def _constant_is_free(self, basis: Any) -> bool:
         return False  # the coefficients of the chosen points do not sum to zero
@@ -218,12 +216,12 @@ class ImportVectorMachine(LogisticMethod):
     def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X with labels y."""
         problem, basis = self._problem(X, y, sample_weight)
-        claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(problem.gram.X))
-        if claim.kind == "INDEFINITE" or (claim.is_cpd and claim.order > 0):
-            raise ValueError(
-                f"{where(self)}: the kernel {self.kernel_} is {claim} and defines no function for a single point; "
-                f"choose a positive definite one, or KernelLogisticRegression.{remedies(claim)}"
-            )
+        self.kernel_.require_pd(
+            self.kernel_.domain.dimension(problem.gram.X),
+            self,
+            why=" and defines no function for a single point",
+            remedy="choose a positive definite one, or KernelLogisticRegression",
+        )
         most = problem.gram.n if self.max_points is None else self.max_points
         chosen, solution, path = import_vectors(problem, self.epsilon, self.lag, most, self.tol, self.max_iter or 100)
         self.solution_: FitSolution = replace(solution, coefficients=solution.coefficients[chosen])

@@ -6,13 +6,12 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from .._array import host
-from .._errors import ONE_OR_NONE, POSITIVE, SQUARED, check_choice, check_number, check_parameters, warn, where
+from .._errors import ONE_OR_NONE, POSITIVE, SQUARED, check_choice, check_number, check_parameters, where
 from .._units import exponent, unit_of_squares
 from ..basis import annihilated
-from ..context import StoppedError
+from ..context import StoppedError, warn_early
 from ..gram import GramLike
 from ..kernels import KernelLike
 from ..losses import LossLike
@@ -98,9 +97,7 @@ class Machine(LossEstimator):
         columns = loss.task in ("survival", "count")
         X, y = self._check_fit(X, loss.prepare(y), y_numeric=loss.task not in LABELS, multi_output=columns)
         self._require_numpy(X)
-        n = self.kernel_.domain.size(X)
-        weight = self._check_weight(sample_weight, X)
-        weight = np.ones(n) if weight is None else weight.astype(np.float64)
+        weight = self._weights(sample_weight, X)
         y, weight = self._targets(y, weight)
         self.loss_.check(y)
         if loss.task == "regression":
@@ -138,7 +135,9 @@ class Machine(LossEstimator):
     def _keep(self, problem: FitProblem, basis: Any, solutions: list[FitSolution], many: bool = False) -> None:
         """Set the attributes of the fitted function, with one column, or one per solution."""
         for solution in solutions:
-            self._warn(solution)
+            if not solution.converged:
+                advice = "Scale the data, raise alpha or max_iter, or try another solver."
+                warn_early(self, "the solver stopped early", solution.status, advice)
         self.dual_coef_, self.free_coef_ = solutions[0].coefficients, solutions[0].free
         if many:
             self.dual_coef_ = np.stack([s.coefficients for s in solutions], axis=1)
@@ -224,14 +223,6 @@ class Machine(LossEstimator):
     def _solve(self, problem: FitProblem, start: FitSolution | None = None, solver: Any = None) -> FitSolution:
         """The solution, warm-started from a nearby one if the solver allows it."""
         return fit_solver(solver or self.solver, problem, self.tol, self.max_iter).solve(problem, start)
-
-    def _warn(self, solution: FitSolution) -> None:
-        if not solution.converged:
-            advice = solution.status.remedy("Scale the data, raise alpha or max_iter, or try another solver.")
-            warn(
-                f"{where(self)}: the solver stopped early ({solution.status}). {advice}",
-                ConvergenceWarning,
-            )
 
 
 @dataclass(eq=False, repr=False)

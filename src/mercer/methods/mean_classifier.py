@@ -6,21 +6,21 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 
 from .._array import host, like, namespace
-from .._errors import where
+from .._errors import require_classes
 from ..basis import Polynomials
 from ..context import current
 from ..gram import GramLike
 from ..kernels import KernelLike
 from ..space import Function
 from ..types import Array, Data, RandomState
-from ._base import KernelEstimator, classes_of
+from ._base import classes_of
+from ._predictors import DecisionClassifier
 
 
 @dataclass(eq=False, repr=False)
-class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
+class KernelMeanClassifier(DecisionClassifier):
     r"""Nearest class mean in feature space.
 
     .. math:: g(x) = \langle \mu_+ - \mu_-,\, \varphi(x) - \tfrac12(\mu_+ + \mu_-) \rangle
@@ -81,10 +81,7 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
         self._require_definite(X, 1)
         present = np.bincount(labels, weight) > 0
         self.classes_ = classes[present]
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{where(self)}: y holds one class, {self.classes_.tolist()[0]!r}; a classifier needs at least two."
-            )
+        require_classes(self, self.classes_)
         member = (labels[:, None] == np.flatnonzero(present)).astype(np.float64)
         if weight is not None:
             member *= weight[:, None]
@@ -112,7 +109,3 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
         f = self.function_
         b = like(np.asarray(host(self.intercept_))[None, ...], f.coefficients)
         return Function(f.kernel, f.points, f.coefficients, Polynomials(0), b)
-
-    def predict(self, X: Data) -> Any:
-        """The label of the nearest mean."""
-        return self.decide(self.decision_function(X))

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._array import host, namespace
-from .._errors import INSTEAD, ONE_OR_NONE, POSITIVE, SWITCH, check_parameters, where
+from .._errors import INSTEAD, ONE_OR_NONE, POSITIVE, SWITCH, check_parameters, require_classes, require_target, where
 from .._random import generator_of
 from .._units import power_of_two
 from ..context import current, warn_early
@@ -244,15 +244,14 @@ class MultipleKernel(NamedKernels, Delegating, KernelEstimator):
     def _checked(self, X: Data, y: Array) -> tuple[Any, Any]:
         """X and y checked; y is None if neither the estimator nor the method uses it."""
         required = get_tags(self.estimator).target_tags.required
-        if y is None and required:
-            raise ValueError(f"{where(self)} requires y to be passed, but the target y is None.")
+        if required:
+            require_target(self, y)
         if y is None or not (required or self.method in BY_TARGETS):
             return self._check_sample(X), None
         classifier = is_classifier(self.estimator)
         X, y = self._check_fit(X, y, multi_output=not classifier, y_numeric=is_regressor(self.estimator))
         if classifier:
-            if len(classes_of(self, y)[0]) < 2:
-                raise ValueError(f"{where(self)}: y holds one class; the number of classes has to be greater than one.")
+            require_classes(self, classes_of(self, y)[0])
         return X, y
 
     def _grams(self, kernels: list[Kernel], X: Data) -> list[Gram]:

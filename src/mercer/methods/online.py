@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._array import host
-from .._errors import POSITIVE, SHARE, check_number, check_parameters, remedies, where
+from .._errors import ONE_OR_NONE, POSITIVE, SHARE, check_parameters, require_classes, where
 from .._targets import check_labels
 from ..basis import Polynomials
 from ..context import current, warn_early
@@ -151,11 +151,9 @@ class OnlineKernelMachine(LossEstimator):
         return self._pass(X, X, y)
 
     def _check_parameters(self) -> None:
-        check_parameters(self, {"alpha": POSITIVE, "eta0": POSITIVE, "power_t": SHARE})
+        check_parameters(self, {"alpha": POSITIVE, "eta0": POSITIVE, "power_t": SHARE, "budget": ONE_OR_NONE})
         if self.eta0 * self.alpha > 1:
             raise ValueError(f"{where(self)}: eta0 = {self.eta0!r} must be at most 1/alpha = {1 / self.alpha:g}.")
-        if self.budget is not None:
-            check_number(self, "budget", self.budget, at_least=1, integer=True)
 
     def _target_options(self) -> dict[str, Any]:
         return {"y_numeric": not self._is_classifier()}
@@ -166,18 +164,10 @@ class OnlineKernelMachine(LossEstimator):
         self._given = tuple(clone(value, safe=False) for value in (self.loss, self.kernel, self.fit_intercept))
         if loss.coupled or "gradient" not in loss.provides:
             raise ValueError(f"{where(self)}: loss = {self.loss!r} has no gradient for a single sample; use another.")
-        claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
-        if not claim.is_pd and claim.kind != "UNKNOWN":
-            raise ValueError(
-                f"{where(self)}: the kernel {self.kernel_} is {claim}; use a positive definite one.{remedies(claim)}"
-            )
+        self.kernel_.require_pd(self.kernel_.domain.dimension(X), self)
         shape: tuple[int, ...] = ()
         if classes is not None:
-            if len(classes) < 2:
-                raise ValueError(
-                    f"{where(self)}: the number of classes has to be greater than one; there is one class, "
-                    f"{classes.tolist()[0]!r}."
-                )
+            require_classes(self, classes)
             if loss.task == "binary" and len(classes) > 2:
                 raise ValueError(
                     f"{where(self)}: Only binary classification is supported by loss = {self.loss!r}; there are "

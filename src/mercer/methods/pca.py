@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import asymmetry, host, is_array, is_sparse, like, namespace
-from .._errors import REMEDIES, check_number, is_one_of, where
+from .._errors import NOT_NEGATIVE, ONE_OR_NONE, REMEDIES, check_number, check_parameters, is_one_of, where
 from .._random import generator
 from ..context import current
 from ..domains import Vectors
@@ -218,11 +218,8 @@ class KernelPCA(KernelTransformer):
         return "products" if few and many and is_one_of(self.eigen_solver, BY_PRODUCTS) else "matrix"
 
     def _check_parameters(self) -> None:
-        if self.n_components is not None:
-            check_number(self, "n_components", self.n_components, at_least=1, integer=True)
-        check_number(self, "alpha", self.alpha, at_least=0)
-        check_number(self, "tol", self.tol, at_least=0)
-        check_number(self, "max_iter", self.max_iter, at_least=1, integer=True, besides=(None,))
+        check_parameters(self, {"n_components": ONE_OR_NONE, "max_iter": ONE_OR_NONE})
+        check_parameters(self, {"alpha": NOT_NEGATIVE, "tol": NOT_NEGATIVE})
         check_number(self, "iterated_power", self.iterated_power, at_least=0, integer=True, besides=("auto",))
         check_eigen_solver(self, self.eigen_solver, SOLVERS)
 

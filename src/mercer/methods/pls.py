@@ -9,12 +9,11 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, is_classifier
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.base import is_classifier
 
 from .._array import eps, host, like, namespace
 from .._errors import FROM_ONE, check_number, check_parameters, warn, where
-from .._folds import folds
+from .._folds import folds, shuffled
 from .._random import generator
 from .._units import exponent, power_of_two, unit_of_squares
 from ..basis import Polynomials
@@ -26,6 +25,7 @@ from ..solvers.clustering import largest
 from ..space import Function
 from ..types import Array, ClassWeight, Data, Index, RandomState, Splitter
 from ._classifier import encode
+from ._predictors import DecisionClassifier, FunctionRegressor
 from ._transformer import KernelTransformer
 
 
@@ -184,7 +184,7 @@ class PartialLeastSquares(KernelTransformer):
         if isinstance(cv, Integral):
             check_number(self, "cv", cv, at_least=2, at_most=n, integer=True)
             seed = int(generator(self.random_state or 0).integers(2**31))
-            cv = (StratifiedKFold if labels else KFold)(int(cv), shuffle=True, random_state=seed)
+            cv = shuffled(int(cv), seed, labels)
         return folds(self, cv, n, y, labels)
 
     def _losses(self, target: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -192,7 +192,7 @@ class PartialLeastSquares(KernelTransformer):
         return np.mean((values - target) ** 2, axis=2)
 
 
-class KernelPLS(MultiOutputMixin, RegressorMixin, PartialLeastSquares):
+class KernelPLS(FunctionRegressor, PartialLeastSquares):
     r"""Kernel partial least squares: regression on a few functions of maximal covariance with the targets.
 
     .. math:: \max_{\|f_j\| = 1,\, \|v_j\| = 1}\; \sum_i w_i\, \big\langle f_j, \varphi_j(x_i) \big\rangle\,
@@ -282,14 +282,9 @@ class KernelPLS(MultiOutputMixin, RegressorMixin, PartialLeastSquares):
         self._fit_targets(X, y, self._check_weight(sample_weight, X), y)
         return self
 
-    def predict(self, X: Data) -> Any:
-        """The values of `prediction_` at X, of shape (n,) or (n, n_targets)."""
-        X = self._check_new(X)
-        return self.prediction_.values(X)
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class KernelPLSClassifier(ClassifierMixin, PartialLeastSquares):
+class KernelPLSClassifier(DecisionClassifier, PartialLeastSquares):
     r"""Kernel PLS discriminant analysis: classification by a few functions of maximal covariance with the classes.
 
     .. math:: \max_{\|f_j\| = 1,\, \|v_j\| = 1}\; \sum_i w_i\, \big\langle f_j, \varphi_j(x_i) \big\rangle\,
@@ -345,12 +340,3 @@ class KernelPLSClassifier(ClassifierMixin, PartialLeastSquares):
         if target.shape[1] == 1:
             return ((values >= 0) != (target >= 0))[:, :, 0].astype(np.float64)
         return (values.argmax(axis=2) != target.argmax(axis=1)).astype(np.float64)
-
-    def decision_function(self, X: Data) -> Any:
-        """The values of `prediction_`: one for two classes (positive for ``classes_[1]``), else one per class."""
-        X = self._check_new(X)
-        return self.prediction_.values(X)
-
-    def predict(self, X: Data) -> Any:
-        """The labels."""
-        return self.decide(self.decision_function(X))

@@ -6,10 +6,10 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 
 from .._array import host
-from .._errors import ONE_OR_NONE, POSITIVE, check_number, check_parameters, where
+from .._errors import ONE_OR_NONE, POSITIVE, check_number, check_parameters, require_classes, where
 from .._units import unit_of_squares
 from ..basis import Polynomials
 from ..context import Status, warn_early
@@ -20,6 +20,7 @@ from ..solvers.fit.relevance import Dictionary, Evidence, maximise_bernoulli, ma
 from ..space import Function
 from ..types import Array, Data, RandomState
 from ._base import KernelEstimator, classes_of
+from ._predictors import DecisionClassifier
 
 STEPS = 10_000  # default maximum of steps in an ascent
 LEAST = 2.0**-480  # smallest noise variance in the unit of y²; squares divided by a smaller one overflow
@@ -190,8 +191,7 @@ class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
 
     def fit(self, X: Data, y: Array) -> Self:
         """Fit to samples X and targets y of shape (n,)."""
-        if self.noise_variance is not None:
-            check_number(self, "noise_variance", self.noise_variance, above=0)
+        check_number(self, "noise_variance", self.noise_variance, above=0, besides=(None,))
         X, y = self._check_sample_and_targets(X, y, y_numeric=True)
         y = np.asarray(host(y), dtype=np.float64)
         if y.ndim != 1:
@@ -217,7 +217,7 @@ class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
         return mean, np.sqrt(self.noise_variance_ + variance)
 
 
-class RelevanceVectorClassifier(ClassifierMixin, RelevanceMethod):
+class RelevanceVectorClassifier(DecisionClassifier, RelevanceMethod):
     r"""Relevance vector machine for binary classification.
 
     .. math:: P(y = 1 \mid x) = \frac{1}{1 + e^{-f(x)}}, \qquad
@@ -280,11 +280,7 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceMethod):
         """Fit to samples X with labels y of two classes."""
         X, y = self._check_sample_and_targets(X, y)
         self.classes_, index = classes_of(self, y)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{where(self)}: the number of classes has to be greater than one; y holds one class, "
-                f"{self.classes_.tolist()[0]!r}."
-            )
+        require_classes(self, self.classes_)
         if len(self.classes_) > 2:
             raise ValueError(
                 f"{where(self)}: Only binary classification is supported; y holds {len(self.classes_)} classes. Use "
@@ -297,10 +293,6 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceMethod):
     def decision_function(self, X: Data) -> np.ndarray:
         """The mean of f(x), positive for ``classes_[1]``."""
         return self._mean(X)
-
-    def predict(self, X: Data) -> np.ndarray:
-        """The more probable label."""
-        return self.decide(self.decision_function(X))
 
     def predict_proba(self, X: Data) -> np.ndarray:
         """Probabilities of the two classes, averaged over the weights."""

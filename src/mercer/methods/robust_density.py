@@ -6,11 +6,10 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from .._array import eps, host, like
-from .._errors import ONE_OR_NONE, POSITIVE, check_number, check_parameters, warn, where
-from ..context import Status, current
+from .._errors import ONE_OR_NONE, POSITIVE, check_number, check_parameters, where
+from ..context import Status, current, warn_early
 from ..gram import Gram, GramLike
 from ..kernels import KernelLike
 from ..losses import Hampel, Huber, Loss
@@ -172,11 +171,8 @@ class RobustKernelDensity(DensityEstimator):
     def _reweighted(self, gram: Gram, loss: Loss, p: np.ndarray, w: np.ndarray) -> Mean:
         found = reweight(gram, loss, p, w, self.tol, self.max_iter or 1000)
         if not found.converged:
-            warn(
-                f"{where(self)}: the weights still change after {len(found.history)} steps ({found.status}). "
-                f"{found.status.remedy('Raise max_iter, or tol.')}",
-                ConvergenceWarning,
-            )
+            finding = f"the weights still change after {len(found.history)} steps"
+            warn_early(self, finding, found.status, "Raise max_iter, or tol.")
         return found
 
     def influence(self, X: Data) -> Function:

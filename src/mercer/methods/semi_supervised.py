@@ -10,7 +10,7 @@ from sklearn.base import MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import compact, host, is_array
-from .._errors import check_choice, is_gap, where
+from .._errors import check_choice, is_gap, require_target, where
 from ..context import current
 from ..domains import take
 from ..kernels import Kernel
@@ -100,8 +100,7 @@ class SemiSupervised(Delegating, MetaEstimatorMixin, Estimator):
         """Fit to samples X, some of them labelled by y; weights of unlabelled samples are ignored."""
         inner = self._copy()
         check_choice(self, "normalized", self.normalized, (True, False))
-        if y is None:
-            raise ValueError(f"{where(self)} requires y to be passed, but the target y is None.")
+        require_target(self, y)
         checked = inner._check_sample(X)
         n = inner.kernel_.domain.size(checked)
         self.labelled_ = self._has_label(y, n)

@@ -207,8 +207,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
 
     def _check_parameters(self) -> None:
         check_parameters(self, {"n_clusters": FROM_ONE, "n_init": FROM_ONE, "n_neighbors": FROM_ONE})
-        if self.n_components is not None:
-            check_number(self, "n_components", self.n_components, at_least=1, integer=True)
+        check_number(self, "n_components", self.n_components, at_least=1, integer=True, besides=(None,))
         check_choice(self, "assign_labels", self.assign_labels, ("kmeans", "discretize", "cluster_qr"))
         if self.assign_labels != "kmeans" and self.n_components not in (None, self.n_clusters):
             raise ValueError(

@@ -13,8 +13,8 @@ from scipy.interpolate import BSpline, PPoly
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import is_array, is_sparse
-from .._errors import check_number, where
+from .._array import is_sparse
+from .._errors import check_number, require_target, where
 from .._targets import check_targets, check_weight
 from .._units import unit_of_squares
 from ..basis import Polynomials
@@ -179,24 +179,18 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
     def _check_parameters(self) -> None:
         check_number(self, "order", self.order, at_least=1, at_most=MAX_ORDER, integer=True)
         self._check_penalty()
-        if self.df is not None:
-            check_number(self, "df", self.df, above=0)
-        if self.lam is not None:
-            check_number(self, "lam", self.lam, above=0)
+        check_number(self, "df", self.df, above=0, besides=(None,))
+        check_number(self, "lam", self.lam, above=0, besides=(None,))
         if self.spar is not None:
             check_number(self, "spar", self.spar)
             if self.order != 2:
                 raise ValueError(f"{where(self)}: spar is defined for order = 2, not {self.order!r}; give lam.")
 
     def _check_data(self, X: Data, y: Array = None, fitting: bool = False) -> Any:
-        if fitting and y is None:
-            raise ValueError(f"{where(self)} requires y to be passed, but the target y is None.")
+        if fitting:
+            require_target(self, y)
         for name, values in (("X", X), ("y", y)):
-            if is_array(values) and not isinstance(values, np.ndarray):
-                raise TypeError(
-                    f"{where(self)}: {name} is a {type(values).__module__} array, but splines are fitted on the host; "
-                    "give NumPy arrays."
-                )
+            self._require_numpy(values, name, "give NumPy arrays, as splines are fitted on the host")
             refuse_masked(values, where(self), name)
         if not is_sparse(X):
             plain(X, where(self), "X")

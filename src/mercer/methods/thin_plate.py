@@ -107,8 +107,7 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
 
     def _resolved_kernel(self, kernel: Kernel, X: Data, n_features: int) -> Kernel:
         d, smallest = n_features, n_features // 2 + 1
-        if self.order is not None:
-            check_number(self, "order", self.order, at_least=smallest, integer=True)
+        check_number(self, "order", self.order, at_least=smallest, integer=True, besides=(None,))
         self.order_ = m = 2 if self.order is None else int(self.order)
         n, p = int(X.shape[0]), comb(d + m - 1, d)
         if n <= p:
@@ -136,8 +135,7 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
     def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X of shape (n, d) and values y of shape (n,)."""
         self._check_penalty()
-        if self.df is not None:
-            check_number(self, "df", self.df, above=0)
+        check_number(self, "df", self.df, above=0, besides=(None,))
         X, y = self._check_fit(X, y, y_numeric=True)
         X = self._in_double(X)
         weight = self._check_weight(sample_weight, X)

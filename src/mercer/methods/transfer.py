@@ -129,8 +129,7 @@ class MarginalTransfer(Delegating, KernelEstimator):
                 f"{where(self)}: distribution_kernel = {kernel} is on {kernel.domain!r}; give a kernel on sets, such "
                 "as DistributionGaussian or MeanMap."
             )
-        if self.n_features is not None:
-            check_number(self, "n_features", self.n_features, at_least=2, integer=True)
+        check_number(self, "n_features", self.n_features, at_least=2, integer=True, besides=(None,))
 
     def _kernel(self, n_features: int) -> Kernel:
         return self.estimator._kernel(n_features)
@@ -168,17 +167,8 @@ class MarginalTransfer(Delegating, KernelEstimator):
 
     def _require_products(self, X: Data) -> None:
         """Reject kernels and free functions of points that are invalid for pairs of sample and point."""
-        claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
-        if claim.is_cpd and claim.order > 0:
-            raise ValueError(
-                f"{where(self)}: the kernel of the points {self.kernel_} is {claim}, but its product with a kernel of "
-                "samples is not; use a positive definite one."
-            )
-        if claim.kind == "INDEFINITE":
-            raise ValueError(
-                f"{where(self)}: the kernel of the points {self.kernel_} is INDEFINITE; use a positive definite one."
-                f"{remedies(claim)}"
-            )
+        why = ", but its product with a kernel of samples need not be definite"
+        self.kernel_.require_pd(self.kernel_.domain.dimension(X), self, "the kernel of the points", why)
         if getattr(self.estimator, "free", None) not in (None, "intercept", 0):
             raise ValueError(
                 f"{where(self)}: free = {self.estimator.free!r} of the estimator is on points, but the estimator is "

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from .. import _threads
 from .._array import row_products
-from .._errors import check_number, remedies, where
+from .._errors import check_number, where
 from ..context import Context, StoppedError, warn_early
 from ..kernels import Kernel
 from ..space import Function
@@ -117,12 +117,9 @@ class Targets:
                 f"{who}: pre-images are real vectors, but the points of the target are not a dense NumPy array "
                 f"({type(points).__name__} of {self.kernel}); convert them if they are vectors."
             )
-        claim = self.kernel.definiteness_in(points.shape[1])
-        if not claim.is_pd and claim.kind != "UNKNOWN":
-            raise ValueError(
-                f"{who}: {self.kernel} is {claim}, and distances to a target are undefined; use a positive definite "
-                f"kernel, for example kernel.centered(X).{remedies(claim)}"
-            )
+        why = ", and distances to a target are undefined"
+        remedy = "use a positive definite kernel, for example kernel.centered(X)"
+        self.kernel.require_pd(points.shape[1], who, why=why, remedy=remedy)
 
     def _checked(self, name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
         array = np.asarray(value, dtype=np.float64)

@@ -22,12 +22,13 @@ from sklearn.metrics import (
     r2_score,
     root_mean_squared_error,
 )
-from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.model_selection import check_cv
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 
 from .._array import host, is_sparse
 from .._errors import check_number
+from .._folds import shuffled
 from .._steps import last
 from .._threads import one_blas_thread
 from ..selection import ExpectedLoss, expected_loss
@@ -104,8 +105,7 @@ def folds(case: Case, cv: Splitter) -> list[tuple[np.ndarray, np.ndarray]]:
             parts = max(2, min(parts, int(case.classes[1].min())))
         elif groups is not None:
             parts = min(parts, len(np.unique(groups)))
-        by_class, plain = (StratifiedKFold, KFold) if groups is None else (StratifiedGroupKFold, GroupKFold)
-        cv = (by_class if stratified else plain)(parts, shuffle=True, random_state=case.random_state)
+        cv = shuffled(parts, case.random_state, stratified, groups is not None)
     y = np.zeros(case.n) if case.y is None else case.y
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # about rare classes, which the report itself covers

@@ -100,7 +100,7 @@ class Pictures:
 
     # ---- figures that several sections use
 
-    def histogram(self, values: np.ndarray, title: str, label: str, caption: str = "") -> str:
+    def histogram(self, values: np.ndarray, title: str, label: str) -> str:
         """A histogram of finite values."""
         with self.axes() as (figure, ax):
             ax.hist(values, bins=min(30, max(6, int(np.sqrt(len(values))))), color=BLUE, alpha=0.85, rwidth=0.94)
@@ -108,7 +108,7 @@ class Pictures:
             ax.yaxis.get_major_locator().set_params(integer=True)
             low, middle, high = np.quantile(values, [0, 0.5, 1])
             alt = f"Histogram of {label}: from {low:.4g} to {high:.4g}, median {middle:.4g}."
-            return self.svg(figure, title, alt, caption)
+            return self.svg(figure, title, alt)
 
     def counts(self, names: Sequence[str], values: Sequence[float], title: str, label: str) -> str:
         """Horizontal bars, labelled with their values."""

@@ -8,10 +8,9 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
 from .._errors import check_choice, check_instance, check_number, speaking
-from .._folds import folds
+from .._folds import folds, shuffled
 from ..context import complete
 from ..losses import Loss
 from ..solvers.leave_one_out import FormulaError
@@ -285,8 +284,7 @@ def _folds(fit: Fitted, cv: Splitter, groups: Array, random_state: RandomState) 
     cv = min(FOLDS, fit.n if groups is None else len(np.unique(np.asarray(groups)))) if cv is None else cv
     if isinstance(cv, Integral):
         check_number(WHO, "cv", cv, at_least=2, integer=True)
-        kinds = (KFold, StratifiedKFold) if groups is None else (GroupKFold, StratifiedGroupKFold)
-        cv = kinds[fit.labels](int(cv), shuffle=True, random_state=random_state)
+        cv = shuffled(int(cv), random_state, fit.labels, groups is not None)
     return folds(WHO, cv, fit.n, fit.y, fit.labels, groups)
 
 

@@ -21,7 +21,7 @@ from scipy.linalg.lapack import dpstrf
 from sklearn.exceptions import ConvergenceWarning
 
 from .._array import host, is_array
-from .._errors import check_number, remedies, speaking
+from .._errors import check_number, speaking
 from ..context import complete, current
 from ..evaluation import bind
 from ..kernels import Kernel, KernelLike
@@ -201,12 +201,8 @@ def one_class_path(
         raise TypeError(f"one_class_path: X is a {type(X).__module__} array; pass a NumPy array or a CSR matrix.")
     X = X.astype(np.float64) if hasattr(X, "astype") else X
     resolved, domain = model.kernel_, model.kernel_.domain
-    claim = resolved.definiteness_in(domain.dimension(X))
-    if not claim.is_pd and claim.kind != "UNKNOWN":
-        raise ValueError(
-            f"one_class_path: the kernel {resolved} is {claim}, and without an offset it must be positive definite; "
-            f"use OneClassSVM.{remedies(claim)}"
-        )
+    why = ", and without an offset it must be positive definite"
+    resolved.require_pd(domain.dimension(X), "one_class_path", why=why, remedy="use OneClassSVM")
     K = np.asarray(host(bind(resolved, X).dense()), dtype=np.float64)
     n = len(K)
     walk = _Walk(K + RIDGE * K.diagonal().max() * np.eye(n), 2 * n * lambda_min)

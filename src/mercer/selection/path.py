@@ -133,10 +133,11 @@ def svm_path(X: Data, y: Array, C: Any, *, sample_weight: Array = None, **params
     classes, labels = classes_of(model, y)
     if len(classes) != 2:
         raise ValueError(f"svm_path: y has {len(classes)} classes; the path needs exactly two.")
-    weight = model._check_weight(sample_weight, X)
-    weight = np.ones(len(labels)) if weight is None else weight.astype(np.float64)
     check_class_weight(model)
-    weight = weight * compute_class_weight(model.class_weight, classes=classes, y=np.asarray(y))[labels]
+    weight = (
+        model._weights(sample_weight, X)
+        * compute_class_weight(model.class_weight, classes=classes, y=np.asarray(y))[labels]
+    )
     signs = np.where(labels == 1, 1.0, -1.0)
 
     order = np.argsort(strengths, kind="stable")

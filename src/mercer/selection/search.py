@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from os import PathLike
 from time import perf_counter
@@ -22,7 +23,7 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_method_params
 
 from .._array import host
-from .._errors import check_number, where
+from .._errors import check_number, require_target, where
 from .._folds import drawn
 from ..context import Context, Status, kept
 from ..types import Array, Data, EstimatorLike, RandomState, Splitter
@@ -30,6 +31,7 @@ from ._cells import Cell, Work
 from ._sample import report
 
 
+@dataclass(eq=False, repr=False)
 class KernelSearchCV(GridSearchCV):
     r"""Parameter search by cross-validation that computes each kernel matrix once.
 
@@ -119,42 +121,24 @@ class KernelSearchCV(GridSearchCV):
     True
     """
 
-    n_splits_: int
     verbose = 0
     pre_dispatch = "2*n_jobs"
 
-    def __init__(
-        self,
-        estimator: EstimatorLike,
-        param_grid: Any,
-        *,
-        scoring: Any = None,
-        cv: Splitter = None,
-        n_iter: int | None = None,
-        refit: Any = True,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        error_score: Any = np.nan,
-        return_train_score: bool = False,
-        memory: int = 2 * 2**30,
-        time_budget: float | None = None,
-        checkpoint: str | PathLike[str] | None = None,
-        max_samples: int | None = None,
-    ):
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.scoring = scoring
-        self.cv = cv
-        self.n_iter = n_iter
-        self.refit = refit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.error_score = error_score
-        self.return_train_score = return_train_score
-        self.memory = memory
-        self.time_budget = time_budget
-        self.checkpoint = checkpoint
-        self.max_samples = max_samples
+    estimator: EstimatorLike
+    param_grid: Any
+    _: KW_ONLY
+    scoring: Any = None
+    cv: Splitter = None
+    n_iter: int | None = None
+    refit: Any = True
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    error_score: Any = np.nan
+    return_train_score: bool = False
+    memory: int = 2 * 2**30
+    time_budget: float | None = None
+    checkpoint: str | PathLike[str] | None = None
+    max_samples: int | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -184,10 +168,9 @@ class KernelSearchCV(GridSearchCV):
         """
         self._validate_params()
         check_number(self, "memory", self.memory, above=0)
-        if self.time_budget is not None:
-            check_number(self, "time_budget", self.time_budget, above=0)
-        if y is None and get_tags(self.estimator).target_tags.required:
-            raise ValueError(f"{where(self)} requires y to be passed, but the target y is None.")
+        check_number(self, "time_budget", self.time_budget, above=0, besides=(None,))
+        if get_tags(self.estimator).target_tags.required:
+            require_target(self, y)
         if get_config()["enable_metadata_routing"]:
             return self._fit_plainly(X, y, params)
         scorers, metric = self._get_scorers()
@@ -226,8 +209,7 @@ class KernelSearchCV(GridSearchCV):
     def _drawn(self, X: Data, y: Array, routed: Any) -> Bunch:
         """The samples on which settings are tried, with their targets and fit parameters."""
         n = X.shape[0] if hasattr(X, "shape") else len(X)
-        if self.max_samples is not None:
-            check_number(self, "max_samples", self.max_samples, at_least=2, integer=True)
+        check_number(self, "max_samples", self.max_samples, at_least=2, integer=True, besides=(None,))
         if self.max_samples is None or n <= self.max_samples:
             return Bunch(X=X, y=y, routed=routed)
         if not (self.cv is None or isinstance(self.cv, Integral) or hasattr(self.cv, "split")):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,9 +12,9 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .._errors import check_choice, check_number, is_one_of, where
+from .._errors import check_choice, check_number, is_one_of, warn, where
 from .._random import generator
-from ..context import Context, kept
+from ..context import Context, kept, warn_early
 from ..methods._delegation import copy_tags, delegated, inner_has
 from ..methods.base import with_kernel
 from ..solvers.hyper import Objective
@@ -24,6 +24,7 @@ from ._descent import Coordinates, Search
 STATIONARY = 1e-3  # derivatives below this count as zero if no step improves the criterion
 
 
+@dataclass(eq=False, repr=False)
 class KernelTuner(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     r"""Tunes all continuous parameters of a kernel, and alpha or C, by the exact gradient of a criterion.
 
@@ -148,28 +149,16 @@ class KernelTuner(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        estimator: EstimatorLike,
-        *,
-        criterion: str = "auto",
-        parameters: Any = None,
-        bounds: Any = None,
-        n_init: int = 1,
-        max_iter: int | None = None,
-        tol: float = 1e-5,
-        random_state: RandomState = None,
-        time_budget: float | None = None,
-    ):
-        self.estimator = estimator
-        self.criterion = criterion
-        self.parameters = parameters
-        self.bounds = bounds
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.time_budget = time_budget
+    estimator: EstimatorLike
+    _: KW_ONLY
+    criterion: str = "auto"
+    parameters: Any = None
+    bounds: Any = None
+    n_init: int = 1
+    max_iter: int | None = None
+    tol: float = 1e-5
+    random_state: RandomState = None
+    time_budget: float | None = None
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Also accept earlier versions, which had n_restarts = n_init − 1 and spelt "loo" as "leave_one_out"."""
@@ -187,8 +176,7 @@ class KernelTuner(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         check_number(self, "n_init", self.n_init, at_least=1, integer=True)
         check_number(self, "max_iter", self.max_iter, at_least=1, integer=True, besides=(None,))
         check_number(self, "tol", self.tol, above=0)
-        if self.time_budget is not None:
-            check_number(self, "time_budget", self.time_budget, above=0)
+        check_number(self, "time_budget", self.time_budget, above=0, besides=(None,))
         context = Context(self.time_budget, self)
         context.begin(None, X=X, y=y)
         form = self._objective(X, y, sample_weight, context)
@@ -225,20 +213,14 @@ class KernelTuner(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self.converged_ = self.slope_ <= (self.tol if search.ended_early else max(self.tol, STATIONARY))
         self.n_iter_, self.n_evaluations_ = sum(map(len, search.history)), search.evaluations
         if search.flat:
-            warnings.warn(
+            warn(
                 f"{where(self)}: the search ended where no parameter changes the criterion, at {self.best_params_}: "
                 "with this kernel no two samples are similar, or all are, or any kernel fits the targets. Start from a "
                 "lengthscale comparable to the distances (lengthscale='median'), or use another criterion.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         if search.ended_early:
-            warnings.warn(
-                f"{where(self)}: the search ended early: {self.message_}. "
-                f"{search.status.remedy('Raise max_iter or tol.')}",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+            warn_early(self, "the search ended early", search.status, "Raise max_iter or tol.")
 
     # ---- methods of the best estimator
 

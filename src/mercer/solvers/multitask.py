@@ -183,9 +183,7 @@ class Coregionalisation(Solution):
         )
 
 
-def learn(
-    evidence: Evidence, n_tasks: int, rank: int, alpha: float | None = None, context: Context | None = None
-) -> Coregionalisation:
+def learn(evidence: Evidence, n_tasks: int, rank: int, alpha: float | None = None) -> Coregionalisation:
     r"""The matrix B = WWᵀ + diag(v) of maximum marginal likelihood, and α, unless it is given.
 
     The number of columns of W, at most `rank`, is selected by the Bayesian information criterion (BIC), so that
@@ -209,7 +207,7 @@ def learn(
     >>> round(float(B[0, 1] / np.sqrt(B[0, 0] * B[1, 1])), 2), found.loadings.shape[1], found.converged
     (-1.0, 1, True)
     """
-    stop = context or current()
+    stop = current()
     best = _Search(evidence, n_tasks, 0, alpha, stop).run(0.0, 1.0)
     criterion, ended = [best.schwarz], stop()
     for r in range(1, rank + 1):

@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from .._errors import remedies, where
+from .._errors import where
 from .._random import random_frame
 from ..context import Status, current
 from ..gram import IncompleteCholesky
 from ..kernels import Kernel
 from .solution import Solution
 
-__all__ = ["Frame", "ProjectedFactor", "minimise", "random_frame", "require_pd", "require_smooth"]
+__all__ = ["Frame", "ProjectedFactor", "minimise", "random_frame", "require_smooth"]
 
 MEMORY = 10  # pairs of the quasi-Newton method
 ARMIJO = 1e-4  # fraction of the decrease predicted by the slope that a step must achieve
@@ -173,15 +173,6 @@ def _search(
     return None
 
 
-def require_pd(owner: object, name: str, kernel: Kernel, dimension: int | None) -> None:
-    """Raise if the kernel is known not to be positive definite: its matrix has no factor."""
-    claim = kernel.definiteness_in(dimension)
-    if not claim.is_pd and claim.kind != "UNKNOWN":
-        raise ValueError(
-            f"{where(owner)}: {name} = {kernel} is {claim}; use one that is positive definite.{remedies(claim)}"
-        )
-
-
 def require_smooth(owner: object, kernel: Kernel, Y: np.ndarray) -> None:
     """Raise if the kernel has no derivatives, which give the directions, or no factor on the samples."""
     if "gradient_x" not in kernel.provides:
@@ -189,7 +180,7 @@ def require_smooth(owner: object, kernel: Kernel, Y: np.ndarray) -> None:
             f"{where(owner)}: kernel = {kernel} has no derivatives, which the search for directions needs; use a "
             "smooth one, such as 'gaussian'."
         )
-    require_pd(owner, "kernel", kernel, Y.shape[1])
+    kernel.require_pd(Y.shape[1], owner)
     if not np.any(kernel.evaluate_diag(Y)):
         raise ValueError(f"{where(owner)}: kernel = {kernel} is zero on all samples; choose another.")
 

@@ -57,8 +57,7 @@ def load_data(path: FilePath, *, n_features: int | None = None, dtype: DType = n
     (array([[ 0.5,  0. ],
             [ 0. , -1. ]]), array([ 1., -1.]))
     """
-    if n_features is not None:
-        check_number("load_data", "n_features", n_features, at_least=1, integer=True)
+    check_number("load_data", "n_features", n_features, at_least=1, integer=True, besides=(None,))
     strange = require_text(path)  # 1_0 is a number only to Python
     if os.path.getsize(path) == 0:
         raise ValueError(f"{path}: contains no samples.")

@@ -225,8 +225,7 @@ def load_model(path: FilePath, *, n_features: int | None = None) -> SVC | NuSVC 
     >>> model.predict([[0.0], [1.0]])
     array([1., 4.])
     """
-    if n_features is not None:
-        check_number("load_model", "n_features", n_features, at_least=1, integer=True)
+    check_number("load_model", "n_features", n_features, at_least=1, integer=True, besides=(None,))
     with reading(path) as lines:
         header = _read_header(lines)
         precomputed = header["kernel_type"] == "precomputed"

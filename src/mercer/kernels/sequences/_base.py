@@ -47,6 +47,7 @@ class OnSeries(Structured):
     lengthscale: Any
 
     def validate(self) -> None:
+        super().validate()
         check_median(self)
 
     def arrays(self, members: list[Any]) -> list[np.ndarray]:

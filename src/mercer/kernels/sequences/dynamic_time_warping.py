@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..._errors import check_number
+from ..._errors import FROM_ZERO
 from ...types import Checked
 from .._base import register
 from .._definiteness import INDEFINITE, PD, Definiteness
@@ -57,14 +57,10 @@ class DynamicTimeWarping(OnSeries):
     """
 
     trials = [(), (2.0, 2), (1.0, 0)]
+    rules = {"band": {**FROM_ZERO, "besides": (None,)}}
 
     def __init__(self, lengthscale: Any = 1.0, band: int | None = None):
         self.lengthscale, self.band = lengthscale, band
-
-    def validate(self) -> None:
-        super().validate()
-        if self.band is not None:
-            check_number(self, "band", self.band, at_least=0, integer=True)
 
     def resolve(self, X: Checked) -> Self:
         kernel = super().resolve(X)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..._errors import check_choice, check_number
+from ..._errors import ONE_OR_NONE, SWITCH
 from ...types import Checked
 from .. import bandwidth
 from .._base import register
@@ -64,6 +64,7 @@ class GlobalAlignment(OnSeries):
 
     trials = [(), (0.5, 3), (2.0, None, "divisible", False), (2.0, None, "gaussian")]
     form_parameters: ClassVar[tuple[str, ...]] = ("lengthscale", "triangle", "local")
+    rules = {"local": ("divisible", "gaussian"), "normalize": SWITCH, "triangle": ONE_OR_NONE}
 
     def __init__(
         self,
@@ -73,13 +74,6 @@ class GlobalAlignment(OnSeries):
         normalize: bool = True,
     ):
         self.lengthscale, self.triangle, self.local, self.normalize = lengthscale, triangle, local, normalize
-
-    def validate(self) -> None:
-        super().validate()
-        check_choice(self, "local", self.local, ("divisible", "gaussian"))
-        check_choice(self, "normalize", self.normalize, (True, False))
-        if self.triangle is not None:
-            check_number(self, "triangle", self.triangle, at_least=1, integer=True)
 
     def resolve(self, X: Checked) -> Self:
         kernel = super().resolve(X)
