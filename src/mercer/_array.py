@@ -29,6 +29,7 @@ __all__ = [
     "is_numpy",
     "is_sparse",
     "is_torch",
+    "labels_like",
     "like",
     "namespace",
     "on_host",
@@ -93,6 +94,13 @@ def like(values: Array, X: Checked, dtype: DType = None) -> Any:
     if is_array(values) and namespace(values) is xp:
         return xp.astype(values, dtype or X.dtype)
     return xp.asarray(host(values), dtype=dtype or X.dtype, device=device_of(X))
+
+
+def labels_like(labels: np.ndarray, values: Array) -> Any:
+    """Labels in the library and on the device of the values that they follow from; text stays in NumPy."""
+    xp = namespace(values)
+    known = not is_numpy(xp) and labels.dtype.kind in "biuf"
+    return like(labels, values, dtype=getattr(xp, labels.dtype.name)) if known else labels
 
 
 def apply_host(function: Callable[..., Any], X: Checked, *args: Any) -> Any:

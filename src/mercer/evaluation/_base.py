@@ -12,12 +12,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .._array import host, is_sparse, namespace
+from .._array import host, is_array, is_sparse, namespace
 from .._errors import fitting_memory
 from .._threads import Workers, slices
 from ..domains import take
 from ..types import Array, Checked, DType, Evaluable, Index
 from ._points import TILE as COLUMNS
+from ._points import Points
 
 BLOCK = 1 << 26  # entries of a block of rows
 RowsOf: TypeAlias = "tuple[Evaluator, np.ndarray, np.ndarray, np.ndarray]"
@@ -127,9 +128,22 @@ class Evaluator:
         part, same = self.kernel.domain.take, self.symmetric and rows is columns
         return type(self)(self.kernel, part(self.X, rows), None if same else part(self.Y, columns))
 
+    @cached_property
+    def left(self) -> Points:
+        """The members of X, prepared for rows."""
+        return self.right if self.symmetric else self.kernel.points(self.X, self.right)
+
+    @cached_property
+    def right(self) -> Points:
+        """The members of Y, prepared for columns."""
+        return self.kernel.points(self.Y)
+
     def tile(self, rows: Index, columns: Index = slice(None)) -> Any:
         """The values of the given rows and columns as in `rows`, on this thread."""
-        return self.block(rows, columns)
+        right = self.right if is_all(columns) else self.right.take(columns)
+        if self.symmetric or "left" in vars(self):
+            return self.left.take(rows).matrix(right)
+        return self.kernel.points(self.kernel.domain.take(self.X, rows), right).matrix(right)
 
     def quick(self, n_jobs: int | None = 1) -> Any:
         """The whole matrix as in `rows`; bitwise independent of the number of threads."""
@@ -211,6 +225,9 @@ class HeldEvaluator(Evaluator):
     def dense(self, n_jobs: int | None = None) -> Any:
         return self.K
 
+    def tile(self, rows: Index, columns: Index = slice(None)) -> Any:
+        return self.block(rows, columns)
+
     def product(self, V: Array, n_jobs: int | None = None, entries: int | None = None) -> Any:
         return self.K @ V
 
@@ -270,4 +287,7 @@ def cast(X: Checked, dtype: DType) -> Any:
     """Floating-point arrays and CSR matrices in another precision; other collections unchanged."""
     if is_sparse(X):
         return X if X.dtype == dtype else X.astype(dtype)
-    return X.astype(dtype, copy=False) if isinstance(X, np.ndarray) and X.dtype.kind == "f" else X
+    if not is_array(X) or not namespace(X).isdtype(X.dtype, "real floating"):
+        return X
+    xp = namespace(X)
+    return xp.astype(X, getattr(xp, np.dtype(dtype).name), copy=False)

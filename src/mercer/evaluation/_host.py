@@ -14,7 +14,7 @@ import numpy as np
 from .._array import is_sparse, on_host
 from .._threads import ALIGN, Workers, n_threads, run, slices
 from ..types import Array, Checked, Evaluable, Index
-from ._base import Evaluator, backend, is_all
+from ._base import Evaluator, backend
 from ._points import TILE as COLUMNS
 from ._points import Points
 
@@ -40,24 +40,8 @@ class HostEvaluator(Evaluator):
     def batch(self) -> int:
         return self.left.batch
 
-    @cached_property
-    def left(self) -> Points:
-        """The members of X, prepared for rows."""
-        return self.right if self.symmetric else self.kernel.points(self.X, self.right)
-
-    @cached_property
-    def right(self) -> Points:
-        """The members of Y, prepared for columns."""
-        return self.kernel.points(self.Y)
-
     def take(self, rows: Index, columns: Index = slice(None)) -> Evaluator:
         return _Part(self, rows, columns)
-
-    def tile(self, rows: Index, columns: Index = slice(None)) -> Any:
-        right = self.right if is_all(columns) else self.right.take(columns)
-        if self.symmetric or "left" in vars(self):
-            return self.left.take(rows).matrix(right)
-        return self.kernel.points(self.kernel.domain.take(self.X, rows), right).matrix(right)
 
     def product(self, V: Array, n_jobs: int | None = None, entries: int | None = None) -> Any:
         """K V, in tiles of at most `entries` values, one per thread at a time."""
@@ -178,9 +162,6 @@ class HostEvaluator(Evaluator):
         if self.symmetric:
             return lambda r, c: evaluate(part(X, r)) if r == c else evaluate(part(X, r), part(X, c))
         return lambda r, c: evaluate(part(X, r), part(Y, c))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("left", "right")}
 
 
 class _Part(HostEvaluator):

@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import host, is_sparse
+from .._array import host, is_sparse, labels_like, like, namespace, on_host
 from .._errors import check_choice, where
 from .._random import generator
 from .._targets import check_class_weight
@@ -325,7 +325,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         order, layout = np.concatenate(members), self._layout(members)
         # machines of pairs that do not include the sample's class were fitted without it anyway
         chosen = np.sort(np.random.default_rng(0).permutation(len(order))[:JUDGED])
-        values = np.asarray(self._values(self.kernel_.domain.take(X, order[chosen])), dtype=np.float64)
+        values = host(self._values(self.kernel_.domain.take(X, order[chosen]))).astype(np.float64)
         values = values.reshape(len(chosen), -1)
         for k, one in enumerate(solved):
             held_out = np.full(len(order), np.nan)
@@ -358,7 +358,9 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         values = self._decisions(X)
         if values.ndim == 1 or self.decision_function_shape == "ovo" or self.multi_class != "ovo":
             return values
-        return _ovr_decision_function(values < 0, -values, len(self.classes_))
+        held = host(values)
+        votes = _ovr_decision_function(held < 0, -held, len(self.classes_))
+        return votes if on_host(values) else like(votes, values)
 
     def predict(self, X: Data) -> np.ndarray:
         """The class with the most pairwise votes; ties go to the first, or with ``break_ties`` the most confident.
@@ -367,22 +369,24 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         """
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")
-        return self._decided(self._decisions(X))
+        values = self._decisions(X)
+        return labels_like(self._decided(host(values)), values)
 
     def decide(self, values: np.ndarray) -> np.ndarray:
         """The labels for values of `decision_function`."""
         check_is_fitted(self)
         pairs = self.decision_function_shape == "ovo" and self.multi_class == "ovo"
-        values = host(decision_values(self, values, len(self._pairs) if pairs else None))
+        given = decision_values(self, values, len(self._pairs) if pairs else None)
+        values = host(given)
         if values.ndim == 1 or pairs or self.multi_class != "ovo":
-            return self._decided(values)
+            return labels_like(self._decided(values), given)
         if hasattr(self, "calibration_"):
             raise ValueError(
                 f"{where(self)}: votes do not determine the most probable class; set decision_function_shape='ovo'."
             )
         votes = values if self.break_ties else np.rint(values)  # confidences change the votes by less than ⅓
         order = self._order
-        return self.classes_[order[votes[:, order].argmax(axis=1)]]
+        return labels_like(self.classes_[order[votes[:, order].argmax(axis=1)]], given)
 
     def _decided(self, values: np.ndarray) -> np.ndarray:
         """The labels for values of the machines, one column per machine."""
@@ -437,12 +441,15 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
             raise NotFittedError(
                 f"{where(self)}: predict_proba is not available when fitted with probability=False; fit again."
             )
-        return self._probabilities(np.asarray(self._decisions(X), dtype=np.float64), self.calibration_.slopes)
+        values = self._decisions(X)
+        p = self._probabilities(host(values).astype(np.float64), self.calibration_.slopes)
+        return p if on_host(values) else like(p, values)
 
     @available_if(_can_tell_probabilities)
     def predict_log_proba(self, X: Data) -> np.ndarray:
         """Logarithms of `predict_proba`."""
-        return np.log(self.predict_proba(X))
+        p = self.predict_proba(X)
+        return namespace(p).log(p)
 
 
 @cache

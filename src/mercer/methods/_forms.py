@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import host, is_array, is_numpy, like, namespace
+from .._array import host, is_array, labels_like
 from .._errors import KindError, where
 from ..context import Monitor
 from ..gram import Gram
@@ -89,8 +89,7 @@ class Forms:
         if not hasattr(self, "classes_"):
             return decision_array(self, values)
         values = decision_values(self, values)
-        labels, xp = chosen(self.classes_, host(values)), namespace(values)
-        return labels if is_numpy(xp) else like(labels, values, dtype=getattr(xp, labels.dtype.name))
+        return labels_like(chosen(self.classes_, host(values)), values)
 
     def plain_form(self) -> Any:
         """An unfitted estimator of the same model, the simplest available, whose parameters can be fixed."""

@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import _threads
-from .._array import compact, host, is_array, is_sparse
+from .._array import compact, host, is_array, is_sparse, like, on_host
 from .._checkpoint import Checkpoint
 from .._errors import REMEDIES, check_number, warn, where
 from .._same import same
@@ -130,7 +130,6 @@ class SupportVectorMachine(KernelEstimator):
 
         Indefinite kernels give a warning; conditionally definite ones need the offset.
         """
-        self._require_numpy(X)
         claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
         if claim.is_cpd and claim.order > int(self.fit_intercept):
             remedy = self._to_free_the_offset if claim.order == 1 else "use KernelMachine with free polynomials"
@@ -264,6 +263,8 @@ class SupportVectorMachine(KernelEstimator):
             raise AttributeError("coef_ is only available when using a linear kernel")
         weights = self.function_.weights()
         weights = weights[None, :] if weights.ndim == 1 else weights.T
+        if not isinstance(weights, np.ndarray):
+            return weights
         weights.flags.writeable = False  # recomputed on each access: a change would be lost
         if not is_sparse(self.support_vectors_):
             return weights
@@ -324,7 +325,9 @@ class SupportVectorMachine(KernelEstimator):
         a, dual = np.zeros(gram.n), self.dual_coef_
         a[self.support_] = (dual.toarray() if hasattr(dual, "toarray") else dual)[0]
         H = np.ones((gram.n, 1)) if self.fit_intercept else None
-        values = np.asarray(gram @ a) + (float(self.intercept_[0]) if self.fit_intercept else 0.0)
+        values = host(gram @ (a if on_host(gram.X) else like(a, gram.X))) + (
+            float(self.intercept_[0]) if self.fit_intercept else 0.0
+        )
         return SolvedProblem(FitProblem(gram, loss, target.astype(np.float64), 1.0, self.C * weight, H), a, values)
 
     # ---- from coefficients to functions
@@ -340,9 +343,14 @@ class SupportVectorMachine(KernelEstimator):
         X, domain = sample.X, self.kernel_.domain
         if not len(index):  # the zero function needs one point too
             index, coefficients = np.zeros(1, dtype=np.int64), np.zeros((1, *coefficients.shape[1:]))
-        a = coefficients.astype(np.float32 if self.dtype_ == np.float32 else np.float64)
+        single = str(self.dtype_).endswith("float32")  # of any library
+        a = coefficients.astype(np.float32 if single else np.float64)
         everywhere = np.zeros((sample.gram.n, *a.shape[1:]), dtype=a.dtype)
         everywhere[index] = a
+        free = np.asarray(intercept, dtype=a.dtype)
+        free = free.reshape(1) if a.ndim == 1 else free[None, :]
+        if not on_host(X):
+            a, everywhere, free = (like(values, X) for values in (a, everywhere, free))
         kernel, points, expanded = sample.gram.expansion(everywhere)
         if expanded is everywhere and not kernel.whole:  # an expansion on the samples: the support suffices
             held = self.__dict__.get("support_vectors_") if index is self.__dict__.get("support_") else None
@@ -353,12 +361,13 @@ class SupportVectorMachine(KernelEstimator):
         parts = kernel, points, expanded
         if not self.fit_intercept and not np.any(intercept):
             return Function(*parts)
-        free = np.asarray(intercept, dtype=a.dtype)
-        return Function(*parts, Polynomials(0), free.reshape(1) if a.ndim == 1 else free[None, :])
+        return Function(*parts, Polynomials(0), free)
 
     def _offset_of(self, f: Function, offset: Any) -> Any:
         """The offset for `kernel_`, from that of a machine in the space of the kernel about the sample."""
-        return offset if f.kernel is self.kernel_ else offset - f.kernel.missing_constant(f.points, f.coefficients)
+        return (
+            offset if f.kernel is self.kernel_ else offset - host(f.kernel.missing_constant(f.points, f.coefficients))
+        )
 
 
 @dataclass

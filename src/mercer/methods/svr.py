@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from .._array import host, is_sparse
+from .._array import host, is_sparse, labels_like
 from .._errors import check_choice, check_number, where
 from .._threads import one_blas_thread
 from ..losses import FAR, EpsilonInsensitive, SquaredEpsilonInsensitive
@@ -381,7 +381,7 @@ class OneClassSVM(DropIn, OutlierMixin, _OneMachine):
 
     def score_samples(self, X: Data) -> np.ndarray:
         """f(x), without the threshold."""
-        return self.decision_function(X) + self.offset_
+        return self.decision_function(X) + float(self.offset_)
 
     def predict(self, X: Data) -> np.ndarray:
         """1 inside, −1 outside."""
@@ -390,7 +390,8 @@ class OneClassSVM(DropIn, OutlierMixin, _OneMachine):
     def decide(self, values: np.ndarray) -> np.ndarray:
         """1 for nonnegative values of `decision_function`, −1 otherwise."""
         require_fitted(self)
-        return np.where(host(decision_array(self, values)) >= 0, 1, -1)
+        values = decision_array(self, values)
+        return labels_like(np.where(host(values) >= 0, 1, -1), values)
 
     def _has_p_values(self) -> bool:
         if self.calibration is None:
@@ -403,5 +404,5 @@ class OneClassSVM(DropIn, OutlierMixin, _OneMachine):
 
         About a fraction t of new points from the sample's distribution have a p-value of at most t.
         """
-        scores = self.decision_function(X) / self._total
+        scores = host(self.decision_function(X)) / self._total
         return (1 + np.searchsorted(self._held_out, scores, side="right")) / (1 + len(self._held_out))

@@ -28,7 +28,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ... import _memory
-from ..._array import host
+from ..._array import host, on_host
 from ..._errors import where
 from ..._threads import Workers, n_threads, one_blas_thread
 from ...context import Context, Monitor, Status, current
@@ -42,7 +42,7 @@ from . import factored, held
 from ._rows import Arena, Block, Segment
 from .working_set import SINGLE, SMALL, BoxProblem
 
-__all__ = ["BoxSolver", "Factored", "Held", "Pairs", "Samples", "WorkingSet", "box_solver"]
+__all__ = ["BoxSolver", "Device", "Factored", "Held", "Pairs", "Samples", "WorkingSet", "box_solver"]
 
 HELD = 2048  # variables up to which the whole matrix is cheaper than rows, if kernel values are cheap
 MANY = 8000  # samples above which solving on few features is cheaper than rows
@@ -186,6 +186,33 @@ class Held(BoxSolver):
         return self._solve_all(problem, np.array([0, len(self.rows)]), self.rows, tol, monitor)[0]
 
 
+class Device(Held):
+    """The whole matrix on the device of the samples, where all problems advance together."""
+
+    name: ClassVar[str] = "device"
+
+    def suits(self, samples: Samples) -> bool:
+        return not on_host(samples.operator.X) and super().suits(samples)
+
+    def on(self, samples: Samples) -> Self:
+        BoxSolver.on(self, samples)
+        from .device import DeviceMatrix
+
+        evaluator, index = samples.operator.evaluator, samples.index
+        self.evaluator = evaluator if index is None else evaluator.take(index, index)
+        self.K = DeviceMatrix(self.evaluator, np.float32 if self.tol >= SINGLE else np.float64)
+        self.rows = np.tile(np.arange(self.evaluator.shape[0]), samples.copies)
+        return self
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        return host(self.evaluator.diagonal()).astype(np.float64)
+
+    def part(self, most: int) -> np.ndarray:
+        some = self.rows[:: -(-len(self.rows) // most)]
+        return host(self.evaluator.exact(some, some))
+
+
 class WorkingSet(BoxSolver):
     """Rows on demand, in a cache: in single precision where it suffices, and in double once it fails, or if `double`.
 
@@ -283,6 +310,7 @@ def _thin(samples: Samples) -> bool:
 
 
 TABLE = (
+    Choice(lambda samples: not on_host(samples.operator.X), Device),
     Choice(lambda samples: Held().suits(samples) and _few(samples), Held),
     Choice(_thin, Factored),
     Choice(lambda samples: True, WorkingSet),
@@ -295,6 +323,7 @@ def box_solver(solver: str | BoxSolver, samples: Samples, tol: float = 1e-3, max
     ====================================================================  ============
     "auto", the first that holds                                          choice
     ====================================================================  ============
+    samples on another device                                             `Device`
     at most 2,048 cheap variables, or 768, and no checkpoint              `Held`
     more than 8,000 samples, at most n/8 features, and no checkpoint      `Factored`
     otherwise                                                             `WorkingSet`

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -96,8 +97,47 @@ class BoxSolutions(Sequence[BoxSolution]):
         )
 
 
+class Matrix(Protocol):
+    """A kernel matrix somewhere, with a solver of problems on it."""
+
+    splits: bool  # whether problems are shared by threads
+
+    @property
+    def finite(self) -> bool:
+        """Whether all values are finite."""
+
+    @property
+    def unit(self) -> int:
+        """The exponent of the diagonal and of some rows."""
+
+    def start(self, unit: float, index: Any, edges: Any, box: Any, groups: int, state: Any, report: Any) -> Any:
+        """A function of the tolerance, the most steps and the quota that continues problems, as `_held.solve`."""
+
+
+class HostMatrix:
+    """A matrix in main memory."""
+
+    splits = True
+
+    def __init__(self, K: np.ndarray):
+        self.K = K
+
+    @property
+    def finite(self) -> bool:
+        return all_finite(self.K)
+
+    @property
+    def unit(self) -> int:
+        K = self.K
+        return exponent(np.append(K[:8], np.diagonal(K)))  # a zero diagonal, as for a negative distance, gives no scale
+
+    def start(self, *given: Any) -> Any:
+        *problems, state, report = given
+        return lambda *ends: solve(self.K, *problems, ends, state, report)
+
+
 def minimise(
-    K: np.ndarray,
+    K: np.ndarray | Matrix,
     index: np.ndarray,
     edges: np.ndarray,
     problem: BoxProblem,
@@ -110,8 +150,8 @@ def minimise(
 
     Parameters
     ----------
-    K : array of shape (n, n), float64
-        Symmetric.
+    K : array of shape (n, n), float64, or Matrix
+        Symmetric; on the host, or elsewhere.
     index : array of int
         The sample of each variable.
     edges : array of int
@@ -133,14 +173,15 @@ def minimise(
     >>> found[0].beta.round(3).tolist(), found[0].status.name
     ([0.0, -0.5, 0.5, 0.0], 'CONVERGED')
     """
-    if not all_finite(K):
+    matrix = HostMatrix(K) if isinstance(K, np.ndarray) else K
+    if not matrix.finite:
         raise OverflowError(OVERFLOW)
     monitor, started = monitor or current(), perf_counter()
     count, groups = len(edges) - 1, problem.groups
     nothing = np.zeros(len(index))
     first = nothing if problem.start is None else problem.start
     # in units of 2ᵉ for K and 2ˢ for f all numbers are about 1, and the compiled constants fit
-    e = exponent(np.append(K[:8], np.diagonal(K)))  # a zero diagonal, as for a negative distance, gives no scale
+    e = matrix.unit
     s = max(exponent(problem.linear), exponent(first) + e if first.any() else -10000)
     scaled: Any = np.ldexp if e or s else _unchanged
     with np.errstate(over="ignore"):  # FAR stands for no bound
@@ -153,20 +194,20 @@ def minimise(
     course = np.tile([0.0, 0.0, 1e300, 1e300], (count, 1))
     most = max_iter if max_iter >= 0 else max(STEPS, 100 * int(np.diff(edges).max()))
     box = np.ldexp(problem.linear, -s), lower, upper, ridge, group
-    unit, aim, parts = float(scaled(1.0, -e)), float(scaled(tol, -s)), _shares(edges, n_jobs)
+    unit, aim = float(scaled(1.0, -e)), float(scaled(tol, -s))
 
-    def work(job: tuple[slice, int]) -> None:
-        part, quota = job
+    def begin(part: slice) -> Any:
         own = status[part], steps[part], numbers[part], offsets[part], course[part]
-        solve(K, unit, index, edges[part.start : part.stop + 1], box, groups, (aim, most, quota), (beta, f), own)
+        return matrix.start(unit, index, edges[part.start : part.stop + 1], box, groups, (beta, f), own)
 
+    runs = [begin(part) for part in (_shares(edges, n_jobs) if matrix.splits else [slice(0, count)])]
     rounds, early = 0, None
     while (status <= RUNNING).any() and early is None:
         try:
             early = monitor({"round": rounds})
             rounds += 1
-            jobs = [(part, 0 if early else QUOTA) for part in parts]
-            run(jobs, work, n_jobs) if len(parts) > 1 else work(jobs[0])
+            calls = [partial(one, aim, most, 0 if early else QUOTA) for one in runs]
+            run(calls, lambda call: call(), n_jobs) if len(calls) > 1 else calls[0]()
         except KeyboardInterrupt:  # in a callback, or after the compiled call, whose results are kept
             current().interrupt()
     if not (np.isfinite(f).all() and np.isfinite(numbers).all()):

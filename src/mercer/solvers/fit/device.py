@@ -1,0 +1,233 @@
+"""Box-constrained problems on a torch device: all of them advance together, on one kernel matrix.
+
+The problem is that of `working_set`. The matrix is stored in single precision. In each round every problem that still
+runs chooses the worst violators, half of them kept from the last round, solves the small problem on them (`_steps`),
+and updates its f. Before a problem ends, f is recomputed from β in double precision, by one product for all problems;
+its gap, objective and duality gap refer to that f.
+
+Joachims, *Making large-scale SVM learning practical* (1999); Wen, Shi, Li, He, Chen, *ThunderSVM* (2018).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..._array import all_finite, device_of, host
+from ..._threads import slices
+from ..._units import exponent
+from ...evaluation import Evaluator
+from ...types import DType
+from . import _steps
+from ._held import CONVERGED, MAX_ITER, PRECISION, RUNNING, UNSEEN
+from .rounds import INNER
+
+__all__ = ["DeviceMatrix"]
+
+SIZE = 512  # variables of a working set
+WHOLE = 1024  # variables up to which the whole problem is one
+CALL = 16  # rounds between looks at the clock
+CORRECTIONS = 30  # recomputations of f after which a problem is beyond the precision of its rows
+BLOCK = 1 << 28  # entries of the matrix that are computed together
+INF = float("inf")
+
+
+class DeviceMatrix:
+    """The kernel matrix of samples on a device, in the precision `dtype`."""
+
+    splits = False
+
+    def __init__(self, evaluator: Evaluator, dtype: DType):
+        self.evaluator, rows = evaluator, evaluator.cast(dtype)
+        n, like = rows.shape[0], rows.like
+        self.K = torch.empty((n, n), dtype=getattr(torch, np.dtype(dtype).name), device=device_of(like))
+        for r in slices(n, max(1, BLOCK // n)):
+            self.K[r] = rows.tile(r)
+
+    @property
+    def finite(self) -> bool:
+        """Whether all values are finite."""
+        return all_finite(self.K)
+
+    @property
+    def unit(self) -> int:
+        """The exponent of the diagonal and of some rows."""
+        return exponent(torch.cat([self.K[:8].ravel(), self.K.diagonal()]))
+
+    def product(self, coefficients: torch.Tensor) -> torch.Tensor:
+        """K times coefficients of the samples in double precision; most rows are zero."""
+        moving = torch.nonzero(coefficients.any(dim=1)).ravel()
+        if not len(moving):
+            return torch.zeros_like(coefficients)
+        part = self.evaluator.cast(np.float64).take(slice(None), moving)
+        product: torch.Tensor = part.quick_product(coefficients[moving])
+        return product
+
+    def start(self, unit: float, index: Any, edges: Any, box: Any, groups: int, state: Any, report: Any) -> Any:
+        """A function of the tolerance, the most steps and the quota that continues problems, as `_held.solve`."""
+        return _Batch(self, unit, index, edges, box, groups, state, report)
+
+
+class _Batch:
+    """Problems with one row each in arrays of shape (problems, variables of the largest)."""
+
+    def __init__(
+        self, matrix: DeviceMatrix, unit: float, index: Any, edges: Any, box: Any, groups: int, state: Any, report: Any
+    ):
+        self.matrix, self.unit, self.groups, self.state, self.report = matrix, unit, groups, state, report
+        sizes = np.diff(edges)
+        inside = np.arange(sizes.max()) < sizes[:, None]
+        self.place = np.where(inside, edges[:-1, None] + np.arange(sizes.max()), 0)
+        self.inside, device = inside, matrix.K.device
+
+        def rows(values: np.ndarray) -> torch.Tensor:
+            return torch.as_tensor(np.where(inside, values[self.place], 0), device=device)
+
+        self.index, self.group = rows(index), rows(box[4])
+        self.p, self.lower, self.upper, self.ridge, self.beta = map(rows, (*box[:4], state[0]))
+        self.real = torch.as_tensor(inside, device=device)
+        self.diagonal = unit * matrix.K.diagonal().to(torch.float64)[self.index] + self.ridge
+        count = len(sizes)
+        self.corrections, self.steps = np.zeros(count, np.int64), torch.zeros(count, dtype=torch.int64, device=device)
+        self.kept: torch.Tensor | None = None
+        self.f = self.exact(torch.arange(count, device=device))
+
+    # ---- what a round needs
+
+    def exact(self, live: torch.Tensor) -> torch.Tensor:
+        """p − (K + R)β of some problems, in double precision."""
+        index, beta = self.index[live], self.beta[live]
+        coefficients = torch.zeros((len(live), len(self.matrix.K)), dtype=torch.float64, device=beta.device)
+        coefficients.scatter_add_(1, index, beta)
+        values = self.unit * self.matrix.product(coefficients.T.contiguous())
+        f = self.p[live] - values.T.gather(1, index) - self.ridge[live] * beta
+        return torch.where(self.real[live], f, 0.0)
+
+    def extremes(self, live: Any = slice(None)) -> tuple[torch.Tensor, ...]:
+        """f where variables may rise and fall (∓∞ elsewhere), and the two values that each is compared with."""
+        f, beta = self.f[live], self.beta[live]
+        up = torch.where(beta < self.upper[live], f, -INF)
+        low = torch.where(beta > self.lower[live], f, INF)
+        top, bottom = torch.zeros_like(f), torch.zeros_like(f)
+        for g in range(self.groups):
+            mine = self.group[live] == g
+            top = torch.where(mine, torch.where(mine, up, -INF).amax(1, keepdim=True), top)
+            bottom = torch.where(mine, torch.where(mine, low, INF).amin(1, keepdim=True), bottom)
+        return up, low, top, bottom
+
+    def gaps(self, live: Any = slice(None)) -> torch.Tensor:
+        """The largest violation in each problem."""
+        up, low, top, bottom = self.extremes(live)
+        if not self.groups:
+            return torch.maximum(up.amax(1), -low.amin(1)).clamp(min=0.0)
+        return torch.where(self.real[live], top - bottom, 0.0).amax(1).clamp(min=0.0)
+
+    def choose(self, live: torch.Tensor) -> torch.Tensor:
+        """The working set of each problem: all variables, or half of the last one and the worst violators."""
+        n = self.f.shape[1]
+        if n <= WHOLE:
+            return torch.arange(n, device=live.device).expand(len(live), n)
+        up, low, top, bottom = self.extremes(live)
+        rise, fall = ((v.clamp(min=-1e300)) for v in (up - bottom, top - low))  # what cannot move comes last, once
+        kept = None if self.kept is None else self.kept[live]
+        half = (SIZE - (0 if kept is None else kept.shape[1])) // 2
+        if kept is not None:
+            rise, fall = rise.scatter(1, kept, -INF), fall.scatter(1, kept, -INF)
+        rising = rise.topk(half, dim=1).indices
+        falling = fall.scatter(1, rising, -INF).topk(half, dim=1).indices
+        new = torch.cat([rising, falling], dim=1)
+        chosen = new if kept is None else torch.cat([new, kept], dim=1)
+        if self.kept is None:
+            self.kept = torch.zeros((len(self.f), SIZE // 2), dtype=torch.int64, device=live.device)
+        self.kept[live] = chosen[:, : SIZE // 2]
+        return chosen
+
+    def advance(self, live: torch.Tensor, gaps: torch.Tensor, tol: float) -> None:
+        """One round of some problems."""
+        chosen = self.choose(live)
+        take = [values[live].gather(1, chosen) for values in (self.index, self.f, self.beta, self.lower, self.upper)]
+        rest = [values[live].gather(1, chosen) for values in (self.diagonal, self.ridge, self.group)]
+        target = torch.maximum(0.5 * tol * torch.ones_like(gaps), INNER * gaps)
+        after, count = _steps.minimise(self.matrix.K, self.unit, *take, *rest, self.groups, target, 4 * chosen.shape[1])
+        change = after - take[2]
+        self.steps[live] += count
+        beta, f = self.beta[live].scatter(1, chosen, after), self.f[live]
+        f.scatter_add_(1, chosen, -rest[1] * change)
+        _steps.follow(self.matrix.K, self.unit, take[0], change, self.index[live], f)
+        self.beta[live], self.f[live] = beta, torch.where(self.real[live], f, 0.0)
+
+    # ---- the calls
+
+    def __call__(self, tol: float, most: int, quota: int) -> None:
+        status = self.report[0]
+        device = self.f.device
+        if (status == UNSEEN).any():
+            status[:] = RUNNING
+            self.tell(0, tol)
+        for _ in range(CALL if quota else 0):
+            live = np.flatnonzero(status == RUNNING)
+            if not len(live):
+                break
+            place = torch.as_tensor(live, device=device)
+            gaps = self.gaps(place)
+            done = host(gaps <= tol)
+            if done.any():
+                self.settle(live[done], tol)
+                gaps = self.gaps(place)
+            status[live[(status[live] == RUNNING) & (host(self.steps[place]) >= most)]] = MAX_ITER
+            going = torch.as_tensor(status[live] == RUNNING, device=device)
+            if going.any():
+                self.advance(place[going], gaps[going], tol)
+        if quota == 0 or (status > RUNNING).all():
+            self.finish(tol)
+
+    def finish(self, tol: float) -> None:
+        """Report the state, with f in double precision."""
+        status, (beta, f) = self.report[0], self.state
+        inexact = torch.as_tensor(np.flatnonzero((status == RUNNING) | (status == MAX_ITER)), device=self.f.device)
+        if len(inexact):
+            self.f[inexact] = self.exact(inexact)
+        self.tell(3, tol)
+        beta[self.place[self.inside]], f[self.place[self.inside]] = (
+            host(self.beta)[self.inside],
+            host(self.f)[self.inside],
+        )
+
+    def settle(self, done: np.ndarray, tol: float) -> None:
+        """Recompute f of problems that seem solved, and end those that are, or that rows cannot improve."""
+        status, place = self.report[0], torch.as_tensor(done, device=self.f.device)
+        self.f[place] = self.exact(place)
+        self.corrections[done] += 1
+        solved = host(self.gaps(place) <= tol)
+        status[done[solved]] = CONVERGED
+        status[done[~solved & (self.corrections[done] > CORRECTIONS)]] = PRECISION
+
+    def tell(self, first: int, tol: float) -> None:
+        """Report gap, objective and violators of all problems from column `first` on; at the end also the rest."""
+        _, steps, numbers, offsets, _ = self.report
+        up, low, top, bottom = self.extremes()
+        numbers[:, first] = host(self.gaps())
+        numbers[:, first + 1] = host(-0.5 * (self.beta * (self.f + self.p)).sum(1))
+        numbers[:, first + 2] = host((((up - bottom) > tol) | ((top - low) > tol)).sum(1))
+        if first == 0:
+            return
+        steps[:] = host(self.steps)
+        free = (self.beta > self.lower) & (self.beta < self.upper)
+        offset = torch.zeros_like(self.f)
+        for g in range(self.groups):
+            mine = (self.group == g) & self.real
+            inside = free & mine
+            mean = torch.where(inside, self.f, 0.0).sum(1) / inside.sum(1)
+            ends = torch.stack([torch.where(mine, v, e).amax(1) for v, e in ((up, -INF), (-low, -INF))])
+            high, bound = ends[0], -ends[1]
+            middle = torch.where(high.isinf(), bound, torch.where(bound.isinf(), high, 0.5 * (high + bound)))
+            value = torch.where(inside.any(1), mean, torch.where(middle.isinf(), 0.0, middle))
+            offsets[:, g] = host(value)
+            offset = torch.where(mine, value[:, None], offset)
+        u = self.f + self.ridge * self.beta - offset
+        best = torch.minimum(torch.maximum(u / self.ridge, self.lower), self.upper)
+        best = torch.where(best.isnan(), self.beta, best)  # where u = R = 0, every point of the box is optimal
+        parts = (u - 0.5 * self.ridge * (best + self.beta)) * (best - self.beta)
+        numbers[:, 6] = host(torch.where(self.real, parts, 0.0).sum(1))
