@@ -10,6 +10,7 @@ from ..._jit import njit
 from ...types import Array
 
 BIG = 1e300
+PAST = 1.4  # length of a step, relative to the one to the minimum; below 2 each decreases the objective
 ONE, TWO, THREE, FOUR = (np.uint64(k) for k in (1, 2, 3, 4))  # mixed with signed integers, numba would make them floats
 
 
@@ -62,7 +63,9 @@ def _descend(
 
     Hsieh, Chang, Lin, Keerthi, Sundararajan, *A dual coordinate descent method for large-scale linear SVM* (2008),
     algorithm 3, with shrinking: samples whose β is at a bound, with a gradient pointing outwards by more than half of
-    the largest violation of the last pass, are skipped until the others are solved.
+    the largest violation of the last pass, are skipped until the others are solved. Steps to the interior go past the
+    minimum, which saves passes: Cryer, *The solution of a quadratic programming problem using systematic
+    overrelaxation* (1971).
     """
     (indptr, indices, data), (target, cost, lower, upper) = rows, pieces
     beta, w, order, course, numbers = state
@@ -93,6 +96,9 @@ def _descend(
             if violation > 0:
                 worst = max(worst, violation)
                 z = min(max(_shrink(b - slope / diagonal[i], epsilon / diagonal[i]), lower[i]), upper[i])
+                if lower[i] < z and z < upper[i] and (z != 0.0 or epsilon == 0.0):
+                    past = min(max(b + PAST * (z - b), lower[i]), upper[i])
+                    z = past if past * z > 0.0 or epsilon == 0.0 else 0.0
                 move = z - b
                 beta[i] = z
                 gain -= move * (slope + 0.5 * diagonal[i] * move) + epsilon * (abs(z) - abs(b))
