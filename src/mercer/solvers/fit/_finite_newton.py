@@ -1,8 +1,8 @@
 """Compiled Newton's method for linear machines on the same dense samples: the algorithm of `primal`, without its calls.
 
 Rows z of Z are samples with a last feature for the intercept, so that P = ½‖v‖² + losses, zero-padded to whole lanes.
-Where Z is None the samples are sparse: `rows` holds them as in `_coordinate_descent`, with sorted indices, and the index
-and value of the feature for the intercept. Of Hessians only the upper triangle is kept up to date then.
+Sparse samples are in `rows` instead, and Z is empty: as for `_coordinate_descent`, but with sorted indices, and with the
+index and value of the feature for the intercept. Their Hessians have an upper triangle only.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SEARCH = 50  # maximum number of trials along a step
 
 @njit_reordered
 def solve(
-    Z: Any,
+    Z: Array,
     rows: Any,
     target: Array,
     cost: Array,
@@ -62,7 +62,7 @@ def solve(
 
 @njit_reordered
 def _machine(
-    Z: Any,
+    Z: Array,
     rows: Any,
     pieces: Any,
     epsilon: float,
@@ -148,9 +148,9 @@ def _respond(moving: Any, F: Array, beta: Array, active: Any) -> None:
 
 
 @njit_reordered
-def _values(Z: Any, rows: Any, v: Array, F: Array) -> None:
+def _values(Z: Array, rows: Any, v: Array, F: Array) -> None:
     """F = Zv."""
-    if Z is not None:
+    if len(Z):
         for i in range(len(F)):
             F[i] = _dot(Z[i], v)
     else:
@@ -160,9 +160,9 @@ def _values(Z: Any, rows: Any, v: Array, F: Array) -> None:
 
 
 @njit_reordered
-def _gradient(Z: Any, rows: Any, v: Array, beta: Array, G: Array) -> None:
+def _gradient(Z: Array, rows: Any, v: Array, beta: Array, G: Array) -> None:
     """G = v − Zᵀβ."""
-    if Z is not None:
+    if len(Z):
         G[:] = v - np.dot(beta, Z)
     else:
         (indptr, indices, data), last, one = rows
@@ -219,7 +219,7 @@ def _search(moving: Any, F: Array, D: Array, linear: float, square: float, start
 
 
 @njit_reordered
-def _direction(Z: Any, rows: Any, cost: Array, softness: float, G: Array, S: Array, work: Any) -> None:
+def _direction(Z: Array, rows: Any, cost: Array, softness: float, G: Array, S: Array, work: Any) -> None:
     """S = −(I + Σ (c/softness) z zᵀ)⁻¹G over the active samples, using their Gram matrix if they are few."""
     H, Y, counted, active = work
     n, width = len(cost), len(G)
@@ -250,9 +250,9 @@ def _direction(Z: Any, rows: Any, cost: Array, softness: float, G: Array, S: Arr
 
 
 @njit_reordered
-def _add(Z: Any, rows: Any, cost: Array, chosen: Any, sign: float, H: Array, Y: Array) -> None:
+def _add(Z: Array, rows: Any, cost: Array, chosen: Any, sign: float, H: Array, Y: Array) -> None:
     """Add ± Σ c z zᵀ over chosen samples to H."""
-    if Z is not None:
+    if len(Z):
         start = 0
         while start < len(cost):
             part, start = _gather(Z, rows, cost, chosen, start, Y)
@@ -272,17 +272,17 @@ def _add(Z: Any, rows: Any, cost: Array, chosen: Any, sign: float, H: Array, Y: 
 
 
 @njit_reordered
-def _gather(Z: Any, rows: Any, cost: Array, chosen: Any, start: int, Y: Array) -> Any:
+def _gather(Z: Array, rows: Any, cost: Array, chosen: Any, start: int, Y: Array) -> Any:
     """Chosen rows of Z from `start`, times √c, as many as fit in Y; return where the next ones begin."""
+    (indptr, indices, data), last, one = rows
     m, i = 0, start
     while i < len(cost) and m < len(Y):
         if chosen[i]:
             root = np.sqrt(cost[i])
-            if Z is not None:
+            if len(Z):
                 for j in range(Z.shape[1]):
                     Y[m, j] = root * Z[i, j]
             else:
-                (indptr, indices, data), last, one = rows
                 Y[m] = 0.0
                 for t in range(indptr[i], indptr[i + 1]):
                     Y[m, indices[t]] = root * data[t]

@@ -167,11 +167,9 @@ def _together(design: LinearMap, pieces: Intervals, aim: float, most: int) -> li
     room = SMALL // (max(design.X.nnz**2 // n, width**3) if short else n * width * width)
     if not room or not 1e-12 < tau < 1e12 or context.callbacks is not None:
         return []
-    Z, rows = None, None
-    if short:
-        rows = _unsigned(design.X.sorted_indices()), size - 1, design.intercept / np.sqrt(tau)
-    else:
-        Z = np.zeros((n, width))
+    nonzeros = _unsigned(design.X.sorted_indices()) if short else (*np.zeros((2, 1), np.uint32), np.zeros(1))
+    rows, Z = (nonzeros, size - 1, design.intercept / np.sqrt(tau)), np.zeros((0 if short else n, width))
+    if not short:
         Z[:, :d] = design.X.toarray() if sparse.issparse(design.X) else design.X
         Z[:, d:size] = 1 / np.sqrt(tau)
     machines = len(pieces.target)
