@@ -33,6 +33,8 @@ def check_random(owner: object, random_state: RandomState) -> None:
     """Raise unless `random_state` is valid."""
     if isinstance(random_state, np.random.Generator):
         return
+    if isinstance(random_state, int) and 0 <= random_state < 2**32:  # without the slow seeding of a RandomState
+        return
     try:
         check_random_state(random_state)
     except ValueError as error:

@@ -87,7 +87,8 @@ class LinearMachine(KernelEstimator):
         design = LinearMap(X if whole else X[rows], bool(self.fit_intercept), tau)
         report = print if self.verbose else None
         steps = STEPS if self.max_iter is None else self.max_iter
-        seed = int(generator(self.random_state).integers(2**31)) if is_sparse(X) and not absolute else 0
+        seed: Any = self.random_state if is_sparse(X) and not absolute else 0  # for dual descent
+        seed = seed if isinstance(seed, int) else int(generator(seed).integers(2**31))
         solver: Any = minimise_all if isinstance(loss, Intervals) else minimise
         with one_blas_thread if is_sparse(X) or design.n * design.d * min(design.n, design.d) <= ALONE else nullcontext():
             if absolute:
