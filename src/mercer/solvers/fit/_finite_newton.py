@@ -293,8 +293,8 @@ def _gather(Z: Array, rows: Any, cost: Array, chosen: Any, start: int, Y: Array)
 
 
 @njit_reordered
-def _solve(A: Array, q: Array) -> None:
-    """Overwrite q with A⁻¹q, and the upper triangle of a positive definite A, the only part read, with its factor."""
+def _solve(A: Array, q: Array) -> bool:
+    """Overwrite q with A⁻¹q, and the upper triangle of A, the only part read, with its factor; False if A has none."""
     m = len(q)
     for start in range(0, m, 4):  # four rows at a time
         end = min(start + 4, m)
@@ -305,7 +305,9 @@ def _solve(A: Array, q: Array) -> None:
                 for k in range(j, m):
                     row[k] -= factor * above[k]
                 q[j] -= factor * q[i]
-            root = 1 / np.sqrt(max(A[j, j], 1e-300))
+            if not A[j, j] > 0:
+                return False
+            root = 1 / np.sqrt(A[j, j])
             for k in range(j, m):
                 row[k] *= root
             q[j] *= root
@@ -321,3 +323,4 @@ def _solve(A: Array, q: Array) -> None:
         for k in range(j + 1, m):
             total -= A[j, k] * q[k]
         q[j] = total / A[j, j]
+    return True

@@ -13,25 +13,27 @@ With β = 2c·max(0, 1 − yf)·y scaled until |Xᵀβ| ≤ 1 and |Σβ| ≤ λ,
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 
 from ...context import Status, current
 from ...types import Array
-from ._coordinate_descent import BIG, descend_features, lasso, lasso_columns
+from ._coordinate_descent import BIG, descend_features
+from ._lasso import lasso_columns, lasso_exactly
+from ._newton_equations import Factored
 from .dual_sets import Intervals
-from .l1 import along_signs, violation
+from .l1 import violation
 from .linear_map import LinearMap
-from .primal import FLOOR, NOTHING, ROUNDING, PrimalSolution
+from .primal import DIRECT, FLOOR, NOTHING, ROUNDING, PrimalSolution
 
 FRESH = 100  # minimum number of weights allowed to join the working set in a step
 SWEEPS = 100  # of coordinate descent between two steps with fixed signs
 ROUNDS = 100  # maximum number of both for a small model
 WORK = 10**7  # maximum number of operations of coordinate descent in these rounds
 RIDGE = 1e-10  # relative to the diagonal, for linearly dependent features
+FULL = 1 << 23  # maximum number of entries of sparse X, not wide, that is made dense
 WIDE = 1000  # number of features of sparse X above which coordinate descent comes first
 PASSES, CHUNK = 1000, 20  # maximum number of its passes, and those between two looks at the clock
 ACCURACY = 0.001  # of a step, relative to the violation before it
@@ -47,7 +49,10 @@ def minimise_l1(
 ) -> PrimalSolution:
     """Minimise until the duality gap is at most tol²·P; the penalties of |w| and |b| are those of the design."""
     penalty, aim = design.penalty, max(tol * tol, FLOOR)
-    columns = design.columns
+    if sparse.issparse(design.X) and design.d <= WIDE and design.n * design.d <= FULL:
+        design = LinearMap(design.X.toarray(), design.intercept, float(penalty[-1]))
+    tall = not sparse.issparse(design.X) and design.d <= min(design.n, DIRECT)
+    columns, whole = None if tall else design.columns, Factored(design, pieces) if tall else None
     V = _by_features(design, pieces, 10 * tol, max_iter)
     F = design.values(V)
     steps, idle, least, status, context = 0, 0, np.inf, Status.PRECISION, current()
@@ -67,7 +72,10 @@ def minimise_l1(
         if early:
             status = early
             break
-        v = _model_minimiser(_rows(design, columns, pieces, S, active), g[S], penalty[S], V[S])
+        if whole:
+            v = _model_minimiser(2 * whole.follow(active)[np.ix_(S, S)], g[S], penalty[S], V[S])
+        else:
+            v = _product_minimiser(_rows(design, columns, pieces, S, active), g[S], penalty[S], V[S])
         step = np.zeros_like(V)
         step[S] = v - V[S]
         t = _backtrack(design, pieces, V, F, step, objective, float(g @ step))
@@ -87,9 +95,9 @@ def minimise_l1(
 def _by_features(design: LinearMap, pieces: Intervals, tol: float, most: int) -> np.ndarray:
     """The weights after coordinate descent, where X is sparse and wide; otherwise zeros."""
     v, context = np.zeros(len(design.penalty)), current()
-    columns = design.columns
-    if not sparse.issparse(columns) or design.d <= WIDE or not most:
+    if not sparse.issparse(design.X) or design.d <= WIDE or not most:
         return v
+    columns = design.columns
     parts = columns.indptr, columns.indices, columns.data
     state = v, np.ones(design.n), np.arange(len(v)), np.array([len(v), BIG, 0.0])
     for _ in range(0, PASSES, CHUNK):
@@ -133,23 +141,23 @@ def _rows(design: LinearMap, columns: Any, pieces: Intervals, S: np.ndarray, act
     return X[active] * root
 
 
-def _model_minimiser(Y: Any, g: np.ndarray, penalty: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """The v that minimises ½‖Y(v − start)‖² + gᵀ(v − start) + Σ penalty·|v|; exact if its signs are found quickly."""
-    left = np.where(start != 0, np.abs(g + penalty * np.sign(start)), np.maximum(np.abs(g) - penalty, 0.0))
-    v, tol = start.copy(), ACCURACY * float(left.max())
-    if sparse.issparse(Y) and Y.nnz < len(v) ** 2:
+def _product_minimiser(Y: Any, g: np.ndarray, penalty: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """`_model_minimiser` for H = YᵀY, which is not formed if Y is sparser."""
+    if sparse.issparse(Y) and Y.nnz < len(start) ** 2:
+        v, tol = start.copy(), ACCURACY * violation(g, start, penalty)
         squares = np.asarray(Y.multiply(Y).sum(axis=0)).ravel()
         lasso_columns((Y.indptr, Y.indices, Y.data), squares, g, penalty, v, np.zeros(Y.shape[0]), tol, SWEEPS)
         return v
     H = Y.T @ Y
-    H = H.toarray() if sparse.issparse(H) else H
+    return _model_minimiser(H.toarray() if sparse.issparse(H) else H, g, penalty, start)
+
+
+def _model_minimiser(H: np.ndarray, g: np.ndarray, penalty: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """The v that minimises ½δᵀHδ + gᵀδ + Σ penalty·|v|, δ = v − start; exact if its signs are found quickly."""
+    v, tol = start.copy(), ACCURACY * violation(g, start, penalty)
     H[np.diag_indices_from(H)] *= 1 + RIDGE
-    with suppress(linalg.LinAlgError):
-        for _ in range(min(ROUNDS, max(1, WORK // (SWEEPS * len(v) ** 2)))):
-            lasso(H, g + H @ (v - start), penalty, v, tol, SWEEPS)
-            along_signs(H, g + H @ (v - start), penalty, v, lambda A, b: linalg.cho_solve(linalg.cho_factor(A), b))
-            if violation(g + H @ (v - start), v, penalty) <= tol:
-                break
+    rounds = min(ROUNDS, max(1, WORK // (SWEEPS * len(v) ** 2)))
+    lasso_exactly(H, g.copy(), penalty, v, tol, SWEEPS, rounds)
     return v
 
 
