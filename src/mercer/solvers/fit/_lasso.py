@@ -35,9 +35,13 @@ def lasso(H: Array, g: Array, penalty: Any, v: Array, tol: float, most: int) -> 
 
 
 @njit
-def lasso_columns(Y: Any, diagonal: Any, g: Any, penalty: Any, v: Any, u: Any, tol: float, most: int) -> None:
+def lasso_columns(Y: Any, g: Any, penalty: Any, v: Any, u: Any, tol: float, most: int) -> None:
     """`lasso` for H = YᵀY with Y in compressed columns, which is cheaper than H if Y is sparse; u becomes Yδ."""
     indptr, indices, data = Y
+    diagonal = np.zeros(len(v))
+    for j in range(len(v)):
+        for t in range(indptr[j], indptr[j + 1]):
+            diagonal[j] += data[t] * data[t]
     for _ in range(most):
         worst = 0.0
         for j in range(len(v)):
@@ -56,6 +60,24 @@ def lasso_columns(Y: Any, diagonal: Any, g: Any, penalty: Any, v: Any, u: Any, t
                 worst = max(worst, abs(move) * curve)
         if worst <= tol:
             break
+
+
+@njit
+def scaled_columns(columns: Any, root: Array, chosen: Any) -> Any:
+    """Chosen columns with rows times `root`, without those where it is zero."""
+    indptr, indices, data = columns
+    starts, size = np.zeros(len(chosen) + 1, np.int64), 0
+    for j in chosen:
+        size += indptr[j + 1] - indptr[j]
+    rows, values, m = np.empty(size, np.int64), np.empty(size), 0
+    for k in range(len(chosen)):
+        for t in range(indptr[chosen[k]], indptr[chosen[k] + 1]):
+            i = indices[t]
+            if root[i] > 0:
+                rows[m], values[m] = i, root[i] * data[t]
+                m += 1
+        starts[k + 1] = m
+    return starts, rows[:m], values[:m]
 
 
 @njit

@@ -21,14 +21,14 @@ from scipy import sparse
 from ...context import Status, current
 from ...types import Array
 from ._coordinate_descent import BIG, descend_features
-from ._lasso import lasso_columns, lasso_exactly
+from ._lasso import lasso_columns, lasso_exactly, scaled_columns
 from ._newton_equations import Factored
 from .dual_sets import Intervals
 from .l1 import violation
 from .linear_map import LinearMap
 from .primal import DIRECT, FLOOR, NOTHING, ROUNDING, PrimalSolution
 
-FRESH = 100  # minimum number of weights allowed to join the working set in a step
+FRESH = 200  # minimum number of weights allowed to join the working set in a step
 SWEEPS = 100  # of coordinate descent between two steps with fixed signs
 ROUNDS = 100  # maximum number of both for a small model
 WORK = 10**7  # maximum number of operations of coordinate descent in these rounds
@@ -36,7 +36,7 @@ RIDGE = 1e-10  # relative to the diagonal, for linearly dependent features
 FULL = 1 << 23  # maximum number of entries of sparse X, not wide, that is made dense
 WIDE = 1000  # number of features of sparse X above which coordinate descent comes first
 PASSES, CHUNK = 1000, 20  # maximum number of its passes, and those between two looks at the clock
-ACCURACY = 0.001  # of a step, relative to the violation before it
+ACCURACY = 0.01  # of a step, relative to the violation before it
 
 
 def minimise_l1(
@@ -75,7 +75,8 @@ def minimise_l1(
         if whole:
             v = _model_minimiser(2 * whole.follow(active)[np.ix_(S, S)], g[S], penalty[S], V[S])
         else:
-            v = _product_minimiser(_rows(design, columns, pieces, S, active), g[S], penalty[S], V[S])
+            root = np.where(active, np.sqrt(2 * pieces.cost), 0.0)
+            v = _product_minimiser(columns, root, S, g[S], penalty[S], V[S])
         step = np.zeros_like(V)
         step[S] = v - V[S]
         t = _backtrack(design, pieces, V, F, step, objective, float(g @ step))
@@ -110,14 +111,18 @@ def _bound(
     design: LinearMap, pieces: Intervals, beta: Array, g: Array, V: Array, objective: float
 ) -> tuple[np.ndarray, float]:
     """The scaled β and its gap, or those of β balanced to Σβ = 0, which is better if the penalty on |b| is small."""
-    bounded, found = design.penalty > 0, []
+    d, found = design.d, []
+    penalty = float(design.penalty[-1]) if design.intercept else 0.0
     for b in (beta, pieces.balance(beta)) if design.intercept else (beta,):
         M = np.abs(g if b is beta else design.moment(b))
         linear, square = float(pieces.target @ b), float(np.sum(b * b / (4 * pieces.cost)))
-        reach = float(np.max(M[bounded] / design.penalty[bounded], initial=0.0))
+        reach, total = float(M[:d].max()), float(M[-1]) if design.intercept else 0.0
+        reach = max(reach, total / penalty) if penalty else reach
         s = min(1 / reach if reach > 0 else 1.0, linear / (2 * square) if square > 0 else 1.0)
-        free = 0.0 if bounded.all() else s * float(M[-1]) * (abs(float(V[-1])) + pieces.scale)
+        free = 0.0 if penalty else s * total * (abs(float(V[-1])) + pieces.scale)
         found.append((max(objective - (s * linear - s * s * square), 0.0) + free, s * b))
+        if penalty and total < reach * penalty:  # not scaled because of Σβ
+            break
     gap, beta = min(found, key=lambda pair: pair[0])
     return beta, gap
 
@@ -132,24 +137,21 @@ def _working(V: np.ndarray, g: np.ndarray, penalty: np.ndarray) -> np.ndarray:
     return np.sort(candidates)
 
 
-def _rows(design: LinearMap, columns: Any, pieces: Intervals, S: np.ndarray, active: np.ndarray) -> Any:
-    """Y with YᵀY = 2Σ c x xᵀ, the Hessian on the working set: the active samples times √(2c)."""
-    root = np.sqrt(2 * pieces.cost[active])[:, None]
-    X = columns[:, S]
-    if sparse.issparse(X):
-        return X.tocsr()[np.flatnonzero(active)].multiply(root).tocsc()
-    return X[active] * root
-
-
-def _product_minimiser(Y: Any, g: np.ndarray, penalty: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """`_model_minimiser` for H = YᵀY, which is not formed if Y is sparser."""
-    if sparse.issparse(Y) and Y.nnz < len(start) ** 2:
+def _product_minimiser(
+    columns: Any, root: np.ndarray, S: np.ndarray, g: np.ndarray, penalty: np.ndarray, start: np.ndarray
+) -> np.ndarray:
+    """`_model_minimiser` for H = YᵀY with Y the columns S times `root`; H is not formed if Y is sparser."""
+    if not sparse.issparse(columns):
+        active = root > 0
+        Y = columns[np.ix_(active, S)] * root[active, None]
+        return _model_minimiser(Y.T @ Y, g, penalty, start)
+    indptr, indices, data = scaled_columns((columns.indptr, columns.indices, columns.data), root, S)
+    if len(data) < len(S) ** 2:
         v, tol = start.copy(), ACCURACY * violation(g, start, penalty)
-        squares = np.asarray(Y.multiply(Y).sum(axis=0)).ravel()
-        lasso_columns((Y.indptr, Y.indices, Y.data), squares, g, penalty, v, np.zeros(Y.shape[0]), tol, SWEEPS)
+        lasso_columns((indptr, indices, data), g, penalty, v, np.zeros(len(root)), tol, SWEEPS)
         return v
-    H = Y.T @ Y
-    return _model_minimiser(H.toarray() if sparse.issparse(H) else H, g, penalty, start)
+    Y = sparse.csc_array((data, indices, indptr), shape=(len(root), len(S)))
+    return _model_minimiser((Y.T @ Y).toarray(), g, penalty, start)
 
 
 def _model_minimiser(H: np.ndarray, g: np.ndarray, penalty: np.ndarray, start: np.ndarray) -> np.ndarray:
