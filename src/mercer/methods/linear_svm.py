@@ -90,9 +90,13 @@ class LinearMachine(KernelEstimator):
         seed: Any = self.random_state if is_sparse(X) and not absolute else 0  # for dual descent
         seed = seed if isinstance(seed, int) else int(generator(seed).integers(2**31))
         solver: Any = minimise_all if isinstance(loss, Intervals) else minimise
-        with one_blas_thread if is_sparse(X) or design.n * design.d * min(design.n, design.d) <= ALONE else nullcontext():
+        with (
+            one_blas_thread if is_sparse(X) or design.n * design.d * min(design.n, design.d) <= ALONE else nullcontext()
+        ):
             if absolute:
-                found = [minimise_l1(design, loss[k], float(self.tol), steps, report=report) for k in range(len(loss.target))]
+                found = [
+                    minimise_l1(design, loss[k], float(self.tol), steps, report=report) for k in range(len(loss.target))
+                ]
             else:
                 found = solver(design, loss, float(self.tol), steps, seed=seed, report=report)
                 found = found if isinstance(found, list) else [found]

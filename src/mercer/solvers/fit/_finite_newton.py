@@ -1,8 +1,8 @@
 """Compiled Newton's method for linear machines on the same dense samples: the algorithm of `primal`, without its calls.
 
 Rows z of Z are samples with a last feature for the intercept, so that P = ½‖v‖² + losses, zero-padded to whole lanes.
-Sparse samples are in `rows` instead, and Z is empty: as for `_coordinate_descent`, but with sorted indices, and with the
-index and value of the feature for the intercept. Their Hessians have an upper triangle only.
+Sparse samples are in `rows` instead, and Z is empty: as for `_coordinate_descent`, but with sorted indices, and with
+the index and value of the feature for the intercept. Their Hessians have an upper triangle only.
 """
 
 from __future__ import annotations
