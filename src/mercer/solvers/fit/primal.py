@@ -59,7 +59,7 @@ DENSE = 0.25  # part of sparse X that is not zero above which that code uses den
 LANES = 8  # numbers in a vector of that code
 ALIKE = 1e-3  # smallest over largest pivot above which squares of X are as accurate as X
 PASSES = 600  # of coordinate descent before Newton's method takes over
-THREADS = 1 << 18  # numbers of X times machines above which these are split over threads
+THREADS = 1 << 17  # numbers of X times machines above which these are split over threads
 WORK = 1 << 28  # numbers of X processed by coordinate descent between checks for a stop
 
 

@@ -13,18 +13,19 @@ With β = 2c·max(0, 1 − yf)·y scaled until |Xᵀβ| ≤ 1 and |Σβ| ≤ λ,
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 
 from ...context import Status, current
 from ...types import Array
 from ._coordinate_descent import BIG, descend_features
-from ._lasso import lasso_columns, lasso_exactly, scaled_columns
+from ._lasso import lasso, lasso_columns, lasso_exactly, scaled_columns
 from ._newton_equations import Factored
 from .dual_sets import Intervals
-from .l1 import violation
+from .l1 import along_signs, violation
 from .linear_map import LinearMap
 from .primal import DIRECT, FLOOR, NOTHING, ROUNDING, PrimalSolution
 
@@ -32,6 +33,7 @@ FRESH = 200  # minimum number of weights allowed to join the working set in a st
 SWEEPS = 100  # of coordinate descent between two steps with fixed signs
 ROUNDS = 100  # maximum number of both for a small model
 WORK = 10**7  # maximum number of operations of coordinate descent in these rounds
+COMPILED = 512  # number of weights in a model above which LAPACK is faster than compiled code
 RIDGE = 1e-10  # relative to the diagonal, for linearly dependent features
 FULL = 1 << 23  # maximum number of entries of sparse X, not wide, that is made dense
 WIDE = 1000  # number of features of sparse X above which coordinate descent comes first
@@ -159,7 +161,15 @@ def _model_minimiser(H: np.ndarray, g: np.ndarray, penalty: np.ndarray, start: n
     v, tol = start.copy(), ACCURACY * violation(g, start, penalty)
     H[np.diag_indices_from(H)] *= 1 + RIDGE
     rounds = min(ROUNDS, max(1, WORK // (SWEEPS * len(v) ** 2)))
-    lasso_exactly(H, g.copy(), penalty, v, tol, SWEEPS, rounds)
+    if len(v) <= COMPILED:
+        lasso_exactly(H, g.copy(), penalty, v, tol, SWEEPS, rounds)
+        return v
+    with suppress(linalg.LinAlgError):
+        for _ in range(rounds):
+            lasso(H, g + H @ (v - start), penalty, v, tol, SWEEPS)
+            along_signs(H, g + H @ (v - start), penalty, v, lambda A, b: linalg.cho_solve(linalg.cho_factor(A), b))
+            if violation(g + H @ (v - start), v, penalty) <= tol:
+                break
     return v
 
 
