@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass, replace
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -88,7 +89,7 @@ class LinearMachine(KernelEstimator):
         report = print if self.verbose else None
         steps = STEPS if self.max_iter is None else self.max_iter
         seed: Any = self.random_state if is_sparse(X) and not absolute else 0  # for dual descent
-        seed = seed if isinstance(seed, int) else int(generator(seed).integers(2**31))
+        seed = int(seed if isinstance(seed, Integral) else generator(seed).integers(2**31))
         solver: Any = minimise_all if isinstance(loss, Intervals) else minimise
         with (
             one_blas_thread if is_sparse(X) or design.n * design.d * min(design.n, design.d) <= ALONE else nullcontext()

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ ROUNDS = 100  # maximum number of both for a small model
 WORK = 10**7  # maximum number of operations of coordinate descent in these rounds
 COMPILED = 512  # number of weights in a model above which LAPACK is faster than compiled code
 RIDGE = 1e-10  # relative to the diagonal, for linearly dependent features
+FEW = 4  # mean number of samples with a feature of sparse X below which many features may have none
 FULL = 1 << 23  # maximum number of entries of sparse X, not wide, that is made dense
 WIDE = 1000  # number of features of sparse X above which coordinate descent comes first
 PASSES, CHUNK = 1000, 20  # maximum number of its passes, and those between two looks at the clock
@@ -50,6 +52,13 @@ def minimise_l1(
     report: Callable[[str], None] | None = None,
 ) -> PrimalSolution:
     """Minimise until the duality gap is at most tol²·P; the penalties of |w| and |b| are those of the design."""
+    if sparse.issparse(design.X) and design.X.nnz < design.d * FEW:
+        features, part = design.occurring
+        if 0 < len(features) < design.d:
+            found = minimise_l1(part, pieces, tol, max_iter, report=report)
+            weights = np.zeros(design.d)
+            weights[features] = found.weights
+            return replace(found, weights=weights)
     penalty, aim = design.penalty, max(tol * tol, FLOOR)
     if sparse.issparse(design.X) and design.d <= WIDE and design.n * design.d <= FULL:
         design = LinearMap(design.X.toarray(), design.intercept, float(penalty[-1]))
@@ -115,8 +124,9 @@ def _bound(
     """The scaled β and its gap, or those of β balanced to Σβ = 0, which is better if the penalty on |b| is small."""
     d, found = design.d, []
     penalty = float(design.penalty[-1]) if design.intercept else 0.0
-    for b in (beta, pieces.balance(beta)) if design.intercept else (beta,):
-        M = np.abs(g if b is beta else design.moment(b))
+    for balanced in (False, True)[: 1 + design.intercept]:
+        b = pieces.balance(beta) if balanced else beta
+        M = np.abs(design.moment(b) if balanced else g)
         linear, square = float(pieces.target @ b), float(np.sum(b * b / (4 * pieces.cost)))
         reach, total = float(M[:d].max()), float(M[-1]) if design.intercept else 0.0
         reach = max(reach, total / penalty) if penalty else reach
@@ -131,12 +141,13 @@ def _bound(
 
 def _working(V: np.ndarray, g: np.ndarray, penalty: np.ndarray) -> np.ndarray:
     """Nonzero weights, and the worst of those that should be nonzero."""
-    excess = np.where((V != 0) | (penalty == 0), np.inf, np.abs(g) - penalty)
-    most = int(np.count_nonzero(np.isinf(excess))) + max(FRESH, int(np.count_nonzero(V)))
-    candidates = np.flatnonzero(excess > 0)
+    kept, excess = (V != 0) | (penalty == 0), np.abs(g) - penalty
+    candidates = np.flatnonzero(kept | (excess > 0))
+    most = int(np.count_nonzero(kept)) + max(FRESH, int(np.count_nonzero(V)))
     if len(candidates) > most:
-        candidates = candidates[np.argpartition(-excess[candidates], most)[:most]]
-    return np.sort(candidates)
+        excess[kept] = np.inf
+        candidates = np.sort(candidates[np.argpartition(-excess[candidates], most)[:most]])
+    return candidates
 
 
 def _product_minimiser(
@@ -159,7 +170,7 @@ def _product_minimiser(
 def _model_minimiser(H: np.ndarray, g: np.ndarray, penalty: np.ndarray, start: np.ndarray) -> np.ndarray:
     """The v that minimises ½δᵀHδ + gᵀδ + Σ penalty·|v|, δ = v − start; exact if its signs are found quickly."""
     v, tol = start.copy(), ACCURACY * violation(g, start, penalty)
-    H[np.diag_indices_from(H)] *= 1 + RIDGE
+    H.flat[:: len(H) + 1] *= 1 + RIDGE
     rounds = min(ROUNDS, max(1, WORK // (SWEEPS * len(v) ** 2)))
     if len(v) <= COMPILED:
         lasso_exactly(H, g.copy(), penalty, v, tol, SWEEPS, rounds)
