@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 import numpy as np
 from sklearn.utils import check_random_state
 
@@ -32,6 +34,8 @@ def random_frame(p: int, d: int, rng: np.random.Generator) -> np.ndarray:
 def check_random(owner: object, random_state: RandomState) -> None:
     """Raise unless `random_state` is valid."""
     if isinstance(random_state, np.random.Generator):
+        return
+    if isinstance(random_state, Integral) and 0 <= random_state < 2**32:  # without the slow seeding of a RandomState
         return
     try:
         check_random_state(random_state)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass, replace
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._array import eye, host, is_sparse, like, product_transposed
 from .._errors import check_choice, check_number, warn, where
 from .._random import generator
+from .._threads import one_blas_thread
 from .._units import SQUARED, unit_of_squares
 from ..basis import Polynomials
 from ..context import Status
@@ -31,6 +34,7 @@ from ._forms import decision_values
 
 STEPS = 1000  # default maximum per machine
 TOGETHER = 1 << 24  # samples times machines held at once
+ALONE = 1 << 30  # products in a Hessian of dense samples up to which one BLAS thread is faster
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -84,15 +88,19 @@ class LinearMachine(KernelEstimator):
         design = LinearMap(X if whole else X[rows], bool(self.fit_intercept), tau)
         report = print if self.verbose else None
         steps = STEPS if self.max_iter is None else self.max_iter
-        if absolute:
-            found = [
-                minimise_l1(design, loss[k], float(self.tol), steps, report=report) for k in range(len(loss.target))
-            ]
-        else:
-            seed = int(generator(self.random_state).integers(2**31)) if is_sparse(X) else 0  # for dual descent
-            solver: Any = minimise_all if isinstance(loss, Intervals) else minimise
-            found = solver(design, loss, float(self.tol), steps, seed=seed, report=report)
-            found = found if isinstance(found, list) else [found]
+        seed: Any = self.random_state if is_sparse(X) and not absolute else 0  # for dual descent
+        seed = int(seed if isinstance(seed, Integral) else generator(seed).integers(2**31))
+        solver: Any = minimise_all if isinstance(loss, Intervals) else minimise
+        with (
+            one_blas_thread if is_sparse(X) or design.n * design.d * min(design.n, design.d) <= ALONE else nullcontext()
+        ):
+            if absolute:
+                found = [
+                    minimise_l1(design, loss[k], float(self.tol), steps, report=report) for k in range(len(loss.target))
+                ]
+            else:
+                found = solver(design, loss, float(self.tol), steps, seed=seed, report=report)
+                found = found if isinstance(found, list) else [found]
         return found if whole else [replace(s, dual=_spread(s.dual, kept)) for s in found]
 
     def _store(self, X: Data, solution: PrimalSolution, W: np.ndarray, b: np.ndarray) -> None:

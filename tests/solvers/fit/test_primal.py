@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
-from scipy.sparse import csr_array, random_array
+from scipy.sparse import csc_array, csr_array, random_array
 
 from mercer import LinearSVC
 from mercer.context import Context, Status
-from mercer.solvers.fit import primal
+from mercer.solvers.fit import primal, primal_l1
+from mercer.solvers.fit._lasso import lasso_columns, lasso_exactly, scaled_columns
 from mercer.solvers.fit.dual_sets import Intervals, Simplices
+from mercer.solvers.fit.l1 import violation
 from mercer.solvers.fit.linear_map import LinearMap
 from mercer.solvers.fit.primal import minimise, search
 from mercer.solvers.fit.primal_l1 import minimise_l1
@@ -98,6 +100,15 @@ def test_l1_steps_are_cheap_where_features_are_parallel_but_for_rounding() -> No
     assert near.converged and near.n_iter < 100
 
 
+def test_l1_by_lapack_and_by_compiled_code(monkeypatch) -> None:
+    X, pieces, found = rng.normal(size=(30, 12)), Intervals.classification(SIGN, 0.1 * COST, True), []
+    for limit in (0, 100):
+        monkeypatch.setattr(primal_l1, "COMPILED", limit)
+        found.append(minimise_l1(LinearMap(X, True, 0.5), pieces, 1e-6, 1000))
+        assert found[-1].converged and 0 < np.count_nonzero(found[-1].weights) < 12
+    np.testing.assert_allclose(found[0].weights, found[1].weights, atol=1e-6)
+
+
 def test_l1_of_sparse_and_wide_samples_is_that_of_dense_ones() -> None:
     """Coordinate descent comes first for them."""
     rng = np.random.default_rng(3)
@@ -111,6 +122,42 @@ def test_l1_of_sparse_and_wide_samples_is_that_of_dense_ones() -> None:
         slack = np.maximum(0, 1 - y * (X @ found.weights + found.intercept))
         definition = np.abs(found.weights).sum() + tau * abs(found.intercept) + 30 * np.sum(slack**2)
         np.testing.assert_allclose(found.objective, definition, rtol=1e-12)
+
+
+def test_lasso_steps_end_at_the_conditions_of_optimality() -> None:
+    rng = np.random.default_rng(4)
+    A, X = rng.normal(size=(40, 12)), random_array((40, 30), density=0.2, format="csc", rng=rng)
+    g, start, penalty = 8 * rng.normal(size=12), np.where(np.arange(12) % 3, rng.normal(size=12), 0.0), np.ones(12)
+    penalty[-1] = 0.0
+    H, v = A.T @ A, start.copy()
+    lasso_exactly(H, g.copy(), penalty, v, 1e-10, 1, 100)
+    slope = g + H @ (v - start)
+    assert np.all(np.abs(slope[v == 0]) <= penalty[v == 0]) and 0 < np.count_nonzero(v) < 12
+    np.testing.assert_allclose(slope[v != 0], -(penalty * np.sign(v))[v != 0], atol=1e-9)
+    root, chosen = np.where(rng.random(40) > 0.3, rng.random(40), 0.0), np.array([2, 5, 6, 29])
+    indptr, indices, data = scaled_columns((X.indptr, X.indices, X.data), root, chosen)
+    Y = csc_array((data, indices, indptr), shape=(40, 4))
+    np.testing.assert_array_equal(Y.toarray(), X.toarray()[:, chosen] * root[:, None])
+    H, v, g, penalty, u = (Y.T @ Y).toarray(), np.ones(4), rng.normal(size=4), np.full(4, 0.1), np.zeros(40)
+    lasso_columns((indptr, indices, data), g, penalty, v, u, 1e-12, 10_000)
+    np.testing.assert_allclose(u, Y @ (v - 1), atol=1e-12)
+    assert violation(g + H @ (v - 1), v, penalty) <= 1e-10
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("box", BOXES.values(), ids=BOXES)
+def test_compiled_newton_of_sparse_samples_gives_the_bound_that_the_gap_claims(box, intercept) -> None:
+    X = random_array((30, 20), density=0.15, format="csr", rng=np.random.default_rng(5))
+    (found,) = primal._together(LinearMap(X, intercept, 0.25), box[None], 1e-10, 100)
+    beta, w, b = found.dual, found.weights, float(found.intercept)
+    penalty = 0.5 * w @ w + intercept * 0.125 * b * b
+    f = X @ w + b
+    definition = penalty + float(box.value(box.attain(f), f).sum())
+    lower = box.target @ beta - box.epsilon * np.abs(beta).sum() - box.own / 2 * np.sum(beta**2 / COST)
+    lower -= 0.5 * np.sum((X.T @ beta) ** 2) + intercept * 2 * beta.sum() ** 2
+    assert found.converged and found.objective == pytest.approx(definition, rel=1e-12)
+    assert np.all((beta >= box.lower) & (beta <= box.upper))
+    assert definition - lower <= 1.01e-10 * definition + 1e-12
 
 
 def test_search_finds_the_zero_of_a_piecewise_linear_slope() -> None:

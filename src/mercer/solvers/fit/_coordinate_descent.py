@@ -10,6 +10,8 @@ from ..._jit import njit
 from ...types import Array
 
 BIG = 1e300
+LONG, SHORT = 1.5, 1.2  # steps, relative to those to the minimum, for losses with a kink and for their squares
+LEAST = 0.15  # of the shrinking threshold: smaller violations wait for a later pass
 ONE, TWO, THREE, FOUR = (np.uint64(k) for k in (1, 2, 3, 4))  # mixed with signed integers, numba would make them floats
 
 
@@ -62,18 +64,21 @@ def _descend(
 
     Hsieh, Chang, Lin, Keerthi, Sundararajan, *A dual coordinate descent method for large-scale linear SVM* (2008),
     algorithm 3, with shrinking: samples whose β is at a bound, with a gradient pointing outwards by more than half of
-    the largest violation of the last pass, are skipped until the others are solved.
+    the largest violation of the last pass, are skipped until the others are solved. Steps to the interior go past the
+    minimum, which saves passes: Cryer, *The solution of a quadratic programming problem using systematic
+    overrelaxation* (1971). Any step shorter than twice that to the minimum decreases the objective.
     """
     (indptr, indices, data), (target, cost, lower, upper) = rows, pieces
     beta, w, order, course, numbers = state
     n, d = len(beta), len(w) - 1
     size, reach, share = int(course[0]), course[1], course[2]
     random = np.uint64(2 * seed + 1)
-    curve = own / cost
+    curve, stride = own / cost, SHORT if own > 0 else LONG
     diagonal = np.maximum(squares + inverse + curve, 1e-12)  # the β of an empty sample goes to a bound at once
     count = 0
     while count < most:
         worst, gain, k = 0.0, 0.0, 0
+        least = LEAST * reach if reach < BIG else 0.0
         for s in range(size - 1, 0, -1):
             random = random * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
             t = int((random >> np.uint64(32)) * np.uint64(s + 1) >> np.uint64(32))
@@ -90,9 +95,12 @@ def _descend(
                 order[k], order[size] = order[size], order[k]
                 continue
             k += 1
-            if violation > 0:
-                worst = max(worst, violation)
+            worst = max(worst, violation)
+            if violation > least:
                 z = min(max(_shrink(b - slope / diagonal[i], epsilon / diagonal[i]), lower[i]), upper[i])
+                if lower[i] < z and z < upper[i] and (z != 0.0 or epsilon == 0.0):
+                    past = min(max(b + stride * (z - b), lower[i]), upper[i])
+                    z = past if past * z > 0.0 or epsilon == 0.0 else 0.0
                 move = z - b
                 beta[i] = z
                 gain -= move * (slope + 0.5 * diagonal[i] * move) + epsilon * (abs(z) - abs(b))
@@ -221,49 +229,3 @@ def descend_features(columns: Any, sign: Array, cost: Array, penalty: Any, state
             size, reach = len(order), BIG
     course[0], course[1] = size, reach
     return False
-
-
-@njit
-def lasso(H: Array, g: Array, penalty: Any, v: Array, tol: float, most: int) -> None:
-    """Minimise ½δᵀHδ + gᵀδ + Σ penalty·|v + δ|, one entry at a time. v becomes v + δ, and g the gradient there."""
-    # Friedman, Hastie, Tibshirani, *Regularization paths for generalized linear models via coordinate descent* (2010),
-    # section 2.2.
-    for _ in range(most):
-        worst = 0.0
-        for j in range(len(v)):
-            curve = H[j, j]
-            if curve <= 0:  # no active sample has this feature
-                v[j] = 0.0 if penalty[j] > 0 else v[j]
-                continue
-            move = _shrink(curve * v[j] - g[j], penalty[j]) / curve - v[j]
-            if move != 0:
-                v[j] += move
-                for k in range(len(v)):
-                    g[k] += H[j, k] * move
-                worst = max(worst, abs(move) * curve)
-        if worst <= tol:
-            break
-
-
-@njit
-def lasso_columns(Y: Any, diagonal: Any, g: Any, penalty: Any, v: Any, u: Any, tol: float, most: int) -> None:
-    """`lasso` for H = YᵀY with Y in compressed columns, which is cheaper than H if Y is sparse; u becomes Yδ."""
-    indptr, indices, data = Y
-    for _ in range(most):
-        worst = 0.0
-        for j in range(len(v)):
-            curve = diagonal[j]
-            if curve <= 0:  # no active sample has this feature
-                v[j] = 0.0 if penalty[j] > 0 else v[j]
-                continue
-            slope = g[j]
-            for t in range(indptr[j], indptr[j + 1]):
-                slope += data[t] * u[indices[t]]
-            move = _shrink(curve * v[j] - slope, penalty[j]) / curve - v[j]
-            if move != 0:
-                v[j] += move
-                for t in range(indptr[j], indptr[j + 1]):
-                    u[indices[t]] += data[t] * move
-                worst = max(worst, abs(move) * curve)
-        if worst <= tol:
-            break

@@ -1,6 +1,8 @@
 """Compiled Newton's method for linear machines on the same dense samples: the algorithm of `primal`, without its calls.
 
 Rows z of Z are samples with a last feature for the intercept, so that P = ½‖v‖² + losses, zero-padded to whole lanes.
+Sparse samples are in `rows` instead, and Z is empty: as for `_coordinate_descent`, but with sorted indices, and with
+the index and value of the feature for the intercept. Their Hessians have an upper triangle only.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import numpy as np
 
 from ..._jit import njit_reordered
 from ...types import Array
+from ._coordinate_descent import _value
 
 NARROWING = 0.4  # factor of h from round to round
 INNER = 0.1  # accuracy of a round with h > 0, relative to the gap
@@ -23,6 +26,7 @@ SEARCH = 50  # maximum number of trials along a step
 @njit_reordered
 def solve(
     Z: Array,
+    rows: Any,
     target: Array,
     cost: Array,
     lower: Array,
@@ -43,22 +47,23 @@ def solve(
     V and β become the best found, `numbers` their objective and gap. Machines with `alike` costs share their start: all
     samples active.
     """
-    n, width = Z.shape
+    n, width = target.shape[1], V.shape[1]
     H, whole, Y = np.zeros((width, width)), np.zeros((width, width)), np.empty((max(width, BLOCK), width))
     counted, active = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
     if alike:
-        _add(Z, cost[0], ~counted, 1.0, whole, Y)
+        _add(Z, rows, cost[0], ~counted, 1.0, whole, Y)
     for k in range(len(target)):
         counted[:] = alike
         H[:] = whole
         work = (H, Y, counted, active)
         pieces = (target[k], cost[k], lower[k], upper[k])
-        steps[k] = _machine(Z, pieces, epsilon, own, h, aim, most, V[k], beta[k], numbers[k], work)
+        steps[k] = _machine(Z, rows, pieces, epsilon, own, h, aim, most, V[k], beta[k], numbers[k], work)
 
 
 @njit_reordered
 def _machine(
     Z: Array,
+    rows: Any,
     pieces: Any,
     epsilon: float,
     own: float,
@@ -71,7 +76,7 @@ def _machine(
     work: Any,
 ) -> int:
     """Rounds of the method of multipliers, or for h = 0 plain Newton's method; return the number of steps."""
-    n, width = Z.shape
+    n, width = len(beta), len(V)
     target, cost, lower, upper = pieces
     active = work[3]
     v, F, G, D, S = V.copy(), np.empty(n), np.empty(width), np.empty(n), np.empty(width)
@@ -79,10 +84,9 @@ def _machine(
     moving = (pull, gain, lower, upper, epsilon)
     steps, waited, solved = 0, -1, True
     while True:
-        for i in range(n):
-            F[i] = _dot(Z[i], v)
+        _values(Z, rows, v, F)
         _respond(moving, F, b, active)
-        _gradient(Z, v, b, G)
+        _gradient(Z, rows, v, b, G)
         objective, gap = _certificate(pieces, epsilon, own, F, b, v, G)
         waited = 0 if waited < 0 or gap <= 0.5 * numbers[1] else waited + 1
         if steps == 0 or gap < numbers[1]:
@@ -95,26 +99,25 @@ def _machine(
             v[:] = V
             for i in range(n):
                 pull[i], gain[i] = target[i] + beta[i] * (h / cost[i]), cost[i] / (own + h)
-                F[i] = _dot(Z[i], v)
+            _values(Z, rows, v, F)
             _respond(moving, F, b, active)
-            _gradient(Z, v, b, G)
+            _gradient(Z, rows, v, b, G)
         goal = INNER * numbers[1] if h > 0 else 0.5 * aim * numbers[0]
         solved = False
         for _ in range(min(ROUND, most - steps)):
-            _direction(Z, cost, own + h, G, S, work)
+            _direction(Z, rows, cost, own + h, G, S, work)
             steps += 1
             start = _dot(G, S)
             if not start < 0:
                 break
-            for i in range(n):
-                D[i] = _dot(Z[i], S)
+            _values(Z, rows, S, D)
             t = _search(moving, F, D, _dot(v, S), _dot(S, S), start)
             for j in range(width):
                 v[j] += t * S[j]
             for i in range(n):
                 F[i] += t * D[i]
             _respond(moving, F, b, active)
-            _gradient(Z, v, b, G)
+            _gradient(Z, rows, v, b, G)
             if 0.5 * _dot(G, G) <= goal:
                 solved = True
                 break
@@ -145,9 +148,30 @@ def _respond(moving: Any, F: Array, beta: Array, active: Any) -> None:
 
 
 @njit_reordered
-def _gradient(Z: Array, v: Array, beta: Array, G: Array) -> None:
+def _values(Z: Array, rows: Any, v: Array, F: Array) -> None:
+    """F = Zv."""
+    if len(Z):
+        for i in range(len(F)):
+            F[i] = _dot(Z[i], v)
+    else:
+        sparse, last, one = rows
+        for i in range(len(F)):
+            F[i] = _value(sparse, v, i) + one * v[last]
+
+
+@njit_reordered
+def _gradient(Z: Array, rows: Any, v: Array, beta: Array, G: Array) -> None:
     """G = v − Zᵀβ."""
-    G[:] = v - np.dot(beta, Z)
+    if len(Z):
+        G[:] = v - np.dot(beta, Z)
+    else:
+        (indptr, indices, data), last, one = rows
+        G[:] = v
+        for i in range(len(beta)):
+            if beta[i] != 0.0:
+                for t in range(indptr[i], indptr[i + 1]):
+                    G[indices[t]] -= beta[i] * data[t]
+                G[last] -= beta[i] * one
 
 
 @njit_reordered
@@ -195,16 +219,16 @@ def _search(moving: Any, F: Array, D: Array, linear: float, square: float, start
 
 
 @njit_reordered
-def _direction(Z: Array, cost: Array, softness: float, G: Array, S: Array, work: Any) -> None:
+def _direction(Z: Array, rows: Any, cost: Array, softness: float, G: Array, S: Array, work: Any) -> None:
     """S = −(I + Σ (c/softness) z zᵀ)⁻¹G over the active samples, using their Gram matrix if they are few."""
     H, Y, counted, active = work
-    n, width = Z.shape
+    n, width = len(cost), len(G)
     m = changed = 0
     for i in range(n):
         m += active[i]
         changed += active[i] != counted[i]
     if 2 * m <= width:
-        chosen, _ = _gather(Z, cost, active, 0, Y)
+        chosen, _ = _gather(Z, rows, cost, active, 0, Y)
         A = np.dot(chosen, chosen.T) / softness
         q = np.dot(chosen, G) / softness
         for a in range(m):
@@ -215,8 +239,8 @@ def _direction(Z: Array, cost: Array, softness: float, G: Array, S: Array, work:
     if changed > m:
         H[:] = 0.0
         counted[:] = False
-    _add(Z, cost, active > counted, 1.0, H, Y)
-    _add(Z, cost, counted > active, -1.0, H, Y)
+    _add(Z, rows, cost, active > counted, 1.0, H, Y)
+    _add(Z, rows, cost, counted > active, -1.0, H, Y)
     counted[:] = active
     L = H / softness
     for j in range(width):
@@ -226,32 +250,51 @@ def _direction(Z: Array, cost: Array, softness: float, G: Array, S: Array, work:
 
 
 @njit_reordered
-def _add(Z: Array, cost: Array, chosen: Any, sign: float, H: Array, Y: Array) -> None:
+def _add(Z: Array, rows: Any, cost: Array, chosen: Any, sign: float, H: Array, Y: Array) -> None:
     """Add ± Σ c z zᵀ over chosen samples to H."""
-    start = 0
-    while start < len(Z):
-        rows, start = _gather(Z, cost, chosen, start, Y)
-        if len(rows):
-            H += sign * np.dot(rows.T, rows)
+    if len(Z):
+        start = 0
+        while start < len(cost):
+            part, start = _gather(Z, rows, cost, chosen, start, Y)
+            if len(part):
+                H += sign * np.dot(part.T, part)
+    else:
+        (indptr, indices, data), last, one = rows
+        for i in range(len(cost)):
+            if chosen[i]:
+                c, end = sign * cost[i], indptr[i + 1]
+                for s in range(indptr[i], end):
+                    row, x = H[indices[s]], c * data[s]
+                    for t in range(s, end):
+                        row[indices[t]] += x * data[t]
+                    row[last] += x * one
+                H[last, last] += c * one * one
 
 
 @njit_reordered
-def _gather(Z: Array, cost: Array, chosen: Any, start: int, Y: Array) -> Any:
+def _gather(Z: Array, rows: Any, cost: Array, chosen: Any, start: int, Y: Array) -> Any:
     """Chosen rows of Z from `start`, times √c, as many as fit in Y; return where the next ones begin."""
+    (indptr, indices, data), last, one = rows
     m, i = 0, start
-    while i < len(Z) and m < len(Y):
+    while i < len(cost) and m < len(Y):
         if chosen[i]:
             root = np.sqrt(cost[i])
-            for j in range(Z.shape[1]):
-                Y[m, j] = root * Z[i, j]
+            if len(Z):
+                for j in range(Z.shape[1]):
+                    Y[m, j] = root * Z[i, j]
+            else:
+                Y[m] = 0.0
+                for t in range(indptr[i], indptr[i + 1]):
+                    Y[m, indices[t]] = root * data[t]
+                Y[m, last] += root * one
             m += 1
         i += 1
     return Y[:m], i
 
 
 @njit_reordered
-def _solve(A: Array, q: Array) -> None:
-    """Overwrite q with A⁻¹q, and the upper triangle of a positive definite A, the only part read, with its factor."""
+def _solve(A: Array, q: Array) -> bool:
+    """Overwrite q with A⁻¹q, and the upper triangle of A, the only part read, with its factor; False if A has none."""
     m = len(q)
     for start in range(0, m, 4):  # four rows at a time
         end = min(start + 4, m)
@@ -262,7 +305,9 @@ def _solve(A: Array, q: Array) -> None:
                 for k in range(j, m):
                     row[k] -= factor * above[k]
                 q[j] -= factor * q[i]
-            root = 1 / np.sqrt(max(A[j, j], 1e-300))
+            if not A[j, j] > 0:
+                return False
+            root = 1 / np.sqrt(A[j, j])
             for k in range(j, m):
                 row[k] *= root
             q[j] *= root
@@ -278,3 +323,4 @@ def _solve(A: Array, q: Array) -> None:
         for k in range(j + 1, m):
             total -= A[j, k] * q[k]
         q[j] = total / A[j, j]
+    return True

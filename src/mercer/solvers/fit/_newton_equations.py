@@ -51,11 +51,22 @@ class Factored:
         return self.sum
 
     def add(self, chosen: np.ndarray, sign: float) -> None:
-        rows = np.flatnonzero(chosen)
+        rows, d, cost = np.flatnonzero(chosen), self.design.d, self.pieces.cost
         step = max(1, CHUNK // self.size)
         for start in range(0, len(rows), step):
-            Y = self.scaled(rows[start : start + step])
-            self.sum += sign * _dense(Y.T @ Y)
+            part = rows[start : start + step]
+            Y, c = self.design.X[part] if len(part) < len(chosen) else self.design.X, sign * cost[part]
+            alike = bool(np.all(c == c[0]))
+            if self.design.intercept:
+                self.sum[:d, d] += Y.T @ c
+                self.sum[d, d] += c.sum()
+            if not alike:
+                root = np.sqrt(np.abs(c))[:, None]
+                Y = Y.multiply(root).tocsr() if sparse.issparse(Y) else Y * root
+            product = _dense(Y.T @ Y)
+            product *= c[0] if alike else sign
+            self.sum[:d, :d] += product
+        self.sum[d:, :d] = self.sum[:d, d:].T
 
     def scaled(self, rows: np.ndarray) -> Any:
         """Rows of (X, 1) times √c."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from ...context import Status, current
 from ._base import FLAT, FitProblem, FitSolution
-from ._coordinate_descent import lasso
+from ._lasso import lasso
 
 Solve = Callable[[np.ndarray, np.ndarray], np.ndarray]
 PASSES = 20  # of coordinate descent between two steps with fixed signs

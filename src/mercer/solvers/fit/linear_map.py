@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import hstack, issparse
+from scipy.sparse import csc_array, csr_array, issparse
 
 
 class LinearMap:
@@ -21,10 +21,23 @@ class LinearMap:
     @cached_property
     def columns(self) -> Any:
         """The matrix of f in the unknowns, by columns."""
-        ones = [np.ones((self.n, 1))] * self.intercept
-        if issparse(self.X):
-            return hstack([self.X, *ones], format="csc")
-        return np.concatenate([self.X, *ones], axis=1) if ones else self.X
+        X, ones = self.X.tocsc() if issparse(self.X) else self.X, np.ones((self.n, 1))
+        if not self.intercept:
+            return X
+        if not issparse(X):
+            return np.concatenate([X, ones], axis=1)
+        indices = np.concatenate([X.indices, np.arange(self.n, dtype=X.indices.dtype)])
+        indptr = np.append(X.indptr, X.indptr[-1:] + X.indptr.dtype.type(self.n))
+        return csc_array((np.concatenate([X.data, ones[:, 0]]), indices, indptr), shape=(self.n, self.d + 1))
+
+    @cached_property
+    def occurring(self) -> tuple[np.ndarray, LinearMap]:
+        """The features of sparse X that are not zero for all samples, and the map for these alone."""
+        counts = np.bincount(self.X.indices, minlength=self.d)
+        features, place = np.flatnonzero(counts), np.cumsum(counts > 0) - 1
+        place = place.astype(self.X.indices.dtype)
+        X = csr_array((self.X.data, place[self.X.indices], self.X.indptr), shape=(self.n, len(features)))
+        return features, LinearMap(X, self.intercept, float(self.penalty[-1]))
 
     def penalised(self, V: np.ndarray) -> np.ndarray:
         """The gradient of the penalty."""

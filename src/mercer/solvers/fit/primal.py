@@ -55,10 +55,11 @@ ROUNDING = 1e-6  # relative to the objective: an acceptable gap if rounding prev
 NOTHING = 1e-15  # relative to the objective: a smaller decrease counts as none
 SMALL = 1 << 27  # maximum number of products in a Hessian for machines solved together by compiled code
 QUICK = 100  # steps of that code before the general code takes over
+DENSE = 0.25  # part of sparse X that is not zero above which that code uses dense rows
 LANES = 8  # numbers in a vector of that code
 ALIKE = 1e-3  # smallest over largest pivot above which squares of X are as accurate as X
 PASSES = 600  # of coordinate descent before Newton's method takes over
-THREADS = 1 << 18  # numbers of X times machines above which these are split over threads
+THREADS = 1 << 17  # numbers of X times machines above which these are split over threads
 WORK = 1 << 28  # numbers of X processed by coordinate descent between checks for a stop
 
 
@@ -162,12 +163,16 @@ def _together(design: LinearMap, pieces: Intervals, aim: float, most: int) -> li
     n, d, size, context = design.n, design.d, len(design.penalty), current()
     width = -(-size // LANES) * LANES
     tau = float(design.penalty[-1]) if design.intercept else 1.0
-    room = SMALL // (n * width * width)
+    short = sparse.issparse(design.X) and design.X.nnz < DENSE * n * d
+    room = SMALL // (max(design.X.nnz**2 // n, width**3) if short else n * width * width)
     if not room or not 1e-12 < tau < 1e12 or context.callbacks is not None:
         return []
-    Z, machines = np.zeros((n, width)), len(pieces.target)
-    Z[:, :d] = design.X.toarray() if sparse.issparse(design.X) else design.X
-    Z[:, d:size] = 1 / np.sqrt(tau)
+    nonzeros = _unsigned(design.X.sorted_indices()) if short else (*np.zeros((2, 1), np.uint32), np.zeros(1))
+    rows, Z = (nonzeros, size - 1, design.intercept / np.sqrt(tau)), np.zeros((0 if short else n, width))
+    if not short:
+        Z[:, :d] = design.X.toarray() if sparse.issparse(design.X) else design.X
+        Z[:, d:size] = 1 / np.sqrt(tau)
+    machines = len(pieces.target)
     two_sided = n > size and pieces.lower[0, 0] < 0 < pieces.upper[0, 0]
     h = 0.0 if pieces.own else (NARROW if two_sided else WIDTH) * pieces.scale
     V, beta, numbers = np.zeros((machines, width)), np.zeros((machines, n)), np.zeros((machines, 2))
@@ -177,7 +182,7 @@ def _together(design: LinearMap, pieces: Intervals, aim: float, most: int) -> li
 
     def work(part: slice) -> None:
         arrays = (a[part] for a in (pieces.target, pieces.cost, pieces.lower, pieces.upper))
-        solve(Z, *arrays, *fixed, V[part], beta[part], numbers[part], steps[part])
+        solve(Z, rows, *arrays, *fixed, V[part], beta[part], numbers[part], steps[part])
 
     while solved < machines and not context():
         count = min(room, machines - solved)
@@ -191,8 +196,7 @@ def _by_rows(design: LinearMap, pieces: Intervals, aim: float, most: int, seed: 
     """Machines after at most `most` passes of dual coordinate descent, as long as it is quick."""
     X, n, d, machines, context = design.X, design.n, design.d, len(pieces.target), current()
     inverse = 1 / float(design.penalty[-1]) if design.intercept else 0.0
-    unsigned = (a.view(f"u{a.itemsize}") for a in (X.indptr, X.indices))  # unsigned indices save a check
-    rows = (*unsigned, X.data)
+    rows = _unsigned(X)
     parts = pieces.target, pieces.cost, pieces.lower, pieces.upper
     beta, w, numbers = np.zeros((machines, n)), np.zeros((machines, d + 1)), np.zeros((machines, 2))
     order, course = np.tile(np.arange(n), (machines, 1)), np.tile([n, BIG, 0.3], (machines, 1))
@@ -208,6 +212,11 @@ def _by_rows(design: LinearMap, pieces: Intervals, aim: float, most: int, seed: 
         _on_threads(work, 0, machines, X.nnz)
     w[:, d] *= inverse
     return _solutions(design, aim, w if made else w[:0], beta, numbers, passes)
+
+
+def _unsigned(X: Any) -> tuple[np.ndarray, ...]:
+    """Compressed rows for compiled code, with unsigned indices, which save a check."""
+    return *(a.view(f"u{a.itemsize}") for a in (X.indptr, X.indices)), X.data
 
 
 def _on_threads(work: Callable[[slice], None], first: int, count: int, size: int) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,20 +22,25 @@ from scipy import linalg, sparse
 
 from ...context import Status, current
 from ...types import Array
-from ._coordinate_descent import BIG, descend_features, lasso, lasso_columns
+from ._coordinate_descent import BIG, descend_features
+from ._lasso import lasso, lasso_columns, lasso_exactly, scaled_columns
+from ._newton_equations import Factored
 from .dual_sets import Intervals
 from .l1 import along_signs, violation
 from .linear_map import LinearMap
-from .primal import FLOOR, NOTHING, ROUNDING, PrimalSolution
+from .primal import DIRECT, FLOOR, NOTHING, ROUNDING, PrimalSolution
 
-FRESH = 100  # minimum number of weights allowed to join the working set in a step
+FRESH = 200  # minimum number of weights allowed to join the working set in a step
 SWEEPS = 100  # of coordinate descent between two steps with fixed signs
 ROUNDS = 100  # maximum number of both for a small model
 WORK = 10**7  # maximum number of operations of coordinate descent in these rounds
+COMPILED = 512  # number of weights in a model above which LAPACK is faster than compiled code
 RIDGE = 1e-10  # relative to the diagonal, for linearly dependent features
+FEW = 4  # mean number of samples with a feature of sparse X below which many features may have none
+FULL = 1 << 23  # maximum number of entries of sparse X, not wide, that is made dense
 WIDE = 1000  # number of features of sparse X above which coordinate descent comes first
 PASSES, CHUNK = 1000, 20  # maximum number of its passes, and those between two looks at the clock
-ACCURACY = 0.001  # of a step, relative to the violation before it
+ACCURACY = 0.01  # of a step, relative to the violation before it
 
 
 def minimise_l1(
@@ -46,8 +52,18 @@ def minimise_l1(
     report: Callable[[str], None] | None = None,
 ) -> PrimalSolution:
     """Minimise until the duality gap is at most tol²·P; the penalties of |w| and |b| are those of the design."""
+    if sparse.issparse(design.X) and design.X.nnz < design.d * FEW:
+        features, part = design.occurring
+        if 0 < len(features) < design.d:
+            found = minimise_l1(part, pieces, tol, max_iter, report=report)
+            weights = np.zeros(design.d)
+            weights[features] = found.weights
+            return replace(found, weights=weights)
     penalty, aim = design.penalty, max(tol * tol, FLOOR)
-    columns = design.columns
+    if sparse.issparse(design.X) and design.d <= WIDE and design.n * design.d <= FULL:
+        design = LinearMap(design.X.toarray(), design.intercept, float(penalty[-1]))
+    tall = not sparse.issparse(design.X) and design.d <= min(design.n, DIRECT)
+    columns, whole = None if tall else design.columns, Factored(design, pieces) if tall else None
     V = _by_features(design, pieces, 10 * tol, max_iter)
     F = design.values(V)
     steps, idle, least, status, context = 0, 0, np.inf, Status.PRECISION, current()
@@ -67,7 +83,11 @@ def minimise_l1(
         if early:
             status = early
             break
-        v = _model_minimiser(_rows(design, columns, pieces, S, active), g[S], penalty[S], V[S])
+        if whole:
+            v = _model_minimiser(2 * whole.follow(active)[np.ix_(S, S)], g[S], penalty[S], V[S])
+        else:
+            root = np.where(active, np.sqrt(2 * pieces.cost), 0.0)
+            v = _product_minimiser(columns, root, S, g[S], penalty[S], V[S])
         step = np.zeros_like(V)
         step[S] = v - V[S]
         t = _backtrack(design, pieces, V, F, step, objective, float(g @ step))
@@ -87,9 +107,9 @@ def minimise_l1(
 def _by_features(design: LinearMap, pieces: Intervals, tol: float, most: int) -> np.ndarray:
     """The weights after coordinate descent, where X is sparse and wide; otherwise zeros."""
     v, context = np.zeros(len(design.penalty)), current()
-    columns = design.columns
-    if not sparse.issparse(columns) or design.d <= WIDE or not most:
+    if not sparse.issparse(design.X) or design.d <= WIDE or not most:
         return v
+    columns = design.columns
     parts = columns.indptr, columns.indices, columns.data
     state = v, np.ones(design.n), np.arange(len(v)), np.array([len(v), BIG, 0.0])
     for _ in range(0, PASSES, CHUNK):
@@ -102,50 +122,61 @@ def _bound(
     design: LinearMap, pieces: Intervals, beta: Array, g: Array, V: Array, objective: float
 ) -> tuple[np.ndarray, float]:
     """The scaled β and its gap, or those of β balanced to Σβ = 0, which is better if the penalty on |b| is small."""
-    bounded, found = design.penalty > 0, []
-    for b in (beta, pieces.balance(beta)) if design.intercept else (beta,):
-        M = np.abs(g if b is beta else design.moment(b))
+    d, found = design.d, []
+    penalty = float(design.penalty[-1]) if design.intercept else 0.0
+    for balanced in (False, True)[: 1 + design.intercept]:
+        b = pieces.balance(beta) if balanced else beta
+        M = np.abs(design.moment(b) if balanced else g)
         linear, square = float(pieces.target @ b), float(np.sum(b * b / (4 * pieces.cost)))
-        reach = float(np.max(M[bounded] / design.penalty[bounded], initial=0.0))
+        reach, total = float(M[:d].max()), float(M[-1]) if design.intercept else 0.0
+        reach = max(reach, total / penalty) if penalty else reach
         s = min(1 / reach if reach > 0 else 1.0, linear / (2 * square) if square > 0 else 1.0)
-        free = 0.0 if bounded.all() else s * float(M[-1]) * (abs(float(V[-1])) + pieces.scale)
+        free = 0.0 if penalty else s * total * (abs(float(V[-1])) + pieces.scale)
         found.append((max(objective - (s * linear - s * s * square), 0.0) + free, s * b))
+        if penalty and total < reach * penalty:  # not scaled because of Σβ
+            break
     gap, beta = min(found, key=lambda pair: pair[0])
     return beta, gap
 
 
 def _working(V: np.ndarray, g: np.ndarray, penalty: np.ndarray) -> np.ndarray:
     """Nonzero weights, and the worst of those that should be nonzero."""
-    excess = np.where((V != 0) | (penalty == 0), np.inf, np.abs(g) - penalty)
-    most = int(np.count_nonzero(np.isinf(excess))) + max(FRESH, int(np.count_nonzero(V)))
-    candidates = np.flatnonzero(excess > 0)
+    kept, excess = (V != 0) | (penalty == 0), np.abs(g) - penalty
+    candidates = np.flatnonzero(kept | (excess > 0))
+    most = int(np.count_nonzero(kept)) + max(FRESH, int(np.count_nonzero(V)))
     if len(candidates) > most:
-        candidates = candidates[np.argpartition(-excess[candidates], most)[:most]]
-    return np.sort(candidates)
+        excess[kept] = np.inf
+        candidates = np.sort(candidates[np.argpartition(-excess[candidates], most)[:most]])
+    return candidates
 
 
-def _rows(design: LinearMap, columns: Any, pieces: Intervals, S: np.ndarray, active: np.ndarray) -> Any:
-    """Y with YᵀY = 2Σ c x xᵀ, the Hessian on the working set: the active samples times √(2c)."""
-    root = np.sqrt(2 * pieces.cost[active])[:, None]
-    X = columns[:, S]
-    if sparse.issparse(X):
-        return X.tocsr()[np.flatnonzero(active)].multiply(root).tocsc()
-    return X[active] * root
-
-
-def _model_minimiser(Y: Any, g: np.ndarray, penalty: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """The v that minimises ½‖Y(v − start)‖² + gᵀ(v − start) + Σ penalty·|v|; exact if its signs are found quickly."""
-    left = np.where(start != 0, np.abs(g + penalty * np.sign(start)), np.maximum(np.abs(g) - penalty, 0.0))
-    v, tol = start.copy(), ACCURACY * float(left.max())
-    if sparse.issparse(Y) and Y.nnz < len(v) ** 2:
-        squares = np.asarray(Y.multiply(Y).sum(axis=0)).ravel()
-        lasso_columns((Y.indptr, Y.indices, Y.data), squares, g, penalty, v, np.zeros(Y.shape[0]), tol, SWEEPS)
+def _product_minimiser(
+    columns: Any, root: np.ndarray, S: np.ndarray, g: np.ndarray, penalty: np.ndarray, start: np.ndarray
+) -> np.ndarray:
+    """`_model_minimiser` for H = YᵀY with Y the columns S times `root`; H is not formed if Y is sparser."""
+    if not sparse.issparse(columns):
+        active = root > 0
+        Y = columns[np.ix_(active, S)] * root[active, None]
+        return _model_minimiser(Y.T @ Y, g, penalty, start)
+    indptr, indices, data = scaled_columns((columns.indptr, columns.indices, columns.data), root, S)
+    if len(data) < len(S) ** 2:
+        v, tol = start.copy(), ACCURACY * violation(g, start, penalty)
+        lasso_columns((indptr, indices, data), g, penalty, v, np.zeros(len(root)), tol, SWEEPS)
         return v
-    H = Y.T @ Y
-    H = H.toarray() if sparse.issparse(H) else H
-    H[np.diag_indices_from(H)] *= 1 + RIDGE
+    Y = sparse.csc_array((data, indices, indptr), shape=(len(root), len(S)))
+    return _model_minimiser((Y.T @ Y).toarray(), g, penalty, start)
+
+
+def _model_minimiser(H: np.ndarray, g: np.ndarray, penalty: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """The v that minimises ½δᵀHδ + gᵀδ + Σ penalty·|v|, δ = v − start; exact if its signs are found quickly."""
+    v, tol = start.copy(), ACCURACY * violation(g, start, penalty)
+    H.flat[:: len(H) + 1] *= 1 + RIDGE
+    rounds = min(ROUNDS, max(1, WORK // (SWEEPS * len(v) ** 2)))
+    if len(v) <= COMPILED:
+        lasso_exactly(H, g.copy(), penalty, v, tol, SWEEPS, rounds)
+        return v
     with suppress(linalg.LinAlgError):
-        for _ in range(min(ROUNDS, max(1, WORK // (SWEEPS * len(v) ** 2)))):
+        for _ in range(rounds):
             lasso(H, g + H @ (v - start), penalty, v, tol, SWEEPS)
             along_signs(H, g + H @ (v - start), penalty, v, lambda A, b: linalg.cho_solve(linalg.cho_factor(A), b))
             if violation(g + H @ (v - start), v, penalty) <= tol:
