@@ -18,7 +18,25 @@ def _at(values, r, i):
 
 
 @triton.jit
-def _minimise(K, unit, index, f, beta, lower, upper, diagonal, ridge, group, target, counts, n, q, most, GROUPS: tl.constexpr, Q: tl.constexpr):
+def _minimise(
+    K,
+    unit,
+    index,
+    f,
+    beta,
+    lower,
+    upper,
+    diagonal,
+    ridge,
+    group,
+    target,
+    counts,
+    n,
+    q,
+    most,
+    GROUPS: tl.constexpr,
+    Q: tl.constexpr,
+):
     b = tl.program_id(0)
     r = tl.arange(0, Q)
     inside = r < q
@@ -56,8 +74,12 @@ def _minimise(K, unit, index, f, beta, lower, upper, diagonal, ridge, group, tar
         else:
             chosen = mine == 0
             if GROUPS == 2:
-                gap0 = tl.max(tl.where(mine == 0, rising, -float("inf")), 0) - tl.min(tl.where(mine == 0, falling, float("inf")), 0)
-                gap1 = tl.max(tl.where(mine == 1, rising, -float("inf")), 0) - tl.min(tl.where(mine == 1, falling, float("inf")), 0)
+                gap0 = tl.max(tl.where(mine == 0, rising, -float("inf")), 0) - tl.min(
+                    tl.where(mine == 0, falling, float("inf")), 0
+                )
+                gap1 = tl.max(tl.where(mine == 1, rising, -float("inf")), 0) - tl.min(
+                    tl.where(mine == 1, falling, float("inf")), 0
+                )
                 chosen = mine == tl.where(gap1 > gap0, 1, 0)
             rising = tl.where(chosen, rising, -float("inf"))
             largest = tl.max(rising, 0)

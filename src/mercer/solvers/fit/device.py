@@ -24,6 +24,11 @@ from . import _steps
 from ._held import CONVERGED, MAX_ITER, PRECISION, RUNNING, UNSEEN
 from .rounds import INNER
 
+try:
+    from . import _triton_steps
+except ImportError:  # without Triton, or where it has no driver, steps are operations of torch
+    _triton_steps = None  # type: ignore[assignment]
+
 __all__ = ["DeviceMatrix"]
 
 SIZE = 512  # variables of a working set
@@ -45,6 +50,7 @@ class DeviceMatrix:
         self.K = torch.empty((n, n), dtype=getattr(torch, np.dtype(dtype).name), device=device_of(like))
         for r in slices(n, max(1, BLOCK // n)):
             self.K[r] = rows.tile(r)
+        self.steps: Any = _triton_steps if _triton_steps is not None and self.K.is_cuda else _steps
 
     @property
     def finite(self) -> bool:
@@ -150,12 +156,14 @@ class _Batch:
         take = [values[live].gather(1, chosen) for values in (self.index, self.f, self.beta, self.lower, self.upper)]
         rest = [values[live].gather(1, chosen) for values in (self.diagonal, self.ridge, self.group)]
         target = torch.maximum(0.5 * tol * torch.ones_like(gaps), INNER * gaps)
-        after, count = _steps.minimise(self.matrix.K, self.unit, *take, *rest, self.groups, target, 4 * chosen.shape[1])
+        after, count = self.matrix.steps.minimise(
+            self.matrix.K, self.unit, *take, *rest, self.groups, target, 4 * chosen.shape[1]
+        )
         change = after - take[2]
         self.steps[live] += count
         beta, f = self.beta[live].scatter(1, chosen, after), self.f[live]
         f.scatter_add_(1, chosen, -rest[1] * change)
-        _steps.follow(self.matrix.K, self.unit, take[0], change, self.index[live], f)
+        self.matrix.steps.follow(self.matrix.K, self.unit, take[0], change, self.index[live], f)
         self.beta[live], self.f[live] = beta, torch.where(self.real[live], f, 0.0)
 
     # ---- the calls
