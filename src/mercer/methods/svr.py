@@ -381,7 +381,7 @@ class OneClassSVM(DropIn, OutlierMixin, _OneMachine):
 
     def score_samples(self, X: Data) -> np.ndarray:
         """f(x), without the threshold."""
-        return self.decision_function(X) + float(self.offset_)
+        return self.decision_function(X) + float(self.offset_[0])
 
     def predict(self, X: Data) -> np.ndarray:
         """1 inside, −1 outside."""

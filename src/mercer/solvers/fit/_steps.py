@@ -8,25 +8,23 @@ from __future__ import annotations
 
 import torch
 
-from ...types import Array
-
 TINY, INF = 1e-12, float("inf")
 LOOK = 32  # steps between looks whether any problem is still running
 
 
 def minimise(
-    K: Array,
+    K: torch.Tensor,
     unit: float,
-    index: Array,
-    f: Array,
-    beta: Array,
-    lower: Array,
-    upper: Array,
-    diagonal: Array,
-    ridge: Array,
-    group: Array,
+    index: torch.Tensor,
+    f: torch.Tensor,
+    beta: torch.Tensor,
+    lower: torch.Tensor,
+    upper: torch.Tensor,
+    diagonal: torch.Tensor,
+    ridge: torch.Tensor,
+    group: torch.Tensor,
     groups: int,
-    target: Array,
+    target: torch.Tensor,
     most: int,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """β after steps on unit·K + R until each violation is at most its `target`, and the number of steps."""
@@ -73,7 +71,9 @@ def minimise(
     return beta, count
 
 
-def follow(K: Array, unit: float, rows: Array, change: Array, index: Array, f: Array) -> None:
+def follow(
+    K: torch.Tensor, unit: float, rows: torch.Tensor, change: torch.Tensor, index: torch.Tensor, f: torch.Tensor
+) -> None:
     """Subtract unit·K times the change of each problem from its f."""
     for b in range(len(f)):
         moved = torch.nonzero(change[b]).ravel()

@@ -6,8 +6,6 @@ import torch
 import triton
 import triton.language as tl
 
-from ...types import Array
-
 BLOCK = 512  # values of f that one program updates
 
 
@@ -124,18 +122,18 @@ def _follow(K, unit, rows, change, index, f, n, q, width, SIZE: tl.constexpr):
 
 
 def minimise(
-    K: Array,
+    K: torch.Tensor,
     unit: float,
-    index: Array,
-    f: Array,
-    beta: Array,
-    lower: Array,
-    upper: Array,
-    diagonal: Array,
-    ridge: Array,
-    group: Array,
+    index: torch.Tensor,
+    f: torch.Tensor,
+    beta: torch.Tensor,
+    lower: torch.Tensor,
+    upper: torch.Tensor,
+    diagonal: torch.Tensor,
+    ridge: torch.Tensor,
+    group: torch.Tensor,
     groups: int,
-    target: Array,
+    target: torch.Tensor,
     most: int,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """β after steps on unit·K + R until each violation is at most its `target`, and the number of steps."""
@@ -151,7 +149,9 @@ def minimise(
     return beta, count
 
 
-def follow(K: Array, unit: float, rows: Array, change: Array, index: Array, f: Array) -> None:
+def follow(
+    K: torch.Tensor, unit: float, rows: torch.Tensor, change: torch.Tensor, index: torch.Tensor, f: torch.Tensor
+) -> None:
     """Subtract unit·K times the change of each problem from its f."""
     rows, change, index = rows.contiguous(), change.contiguous(), index.contiguous()
     grid = len(f), triton.cdiv(f.shape[1], BLOCK)

@@ -156,7 +156,7 @@ class Held(BoxSolver):
         super().on(samples)
         evaluator, index = samples.operator.evaluator.cast(np.float64), samples.index
         evaluator = evaluator if index is None else evaluator.take(index, index)
-        self.K = np.ascontiguousarray(evaluator.quick(samples.n_jobs), dtype=np.float64)
+        self.K: Any = np.ascontiguousarray(evaluator.quick(samples.n_jobs), dtype=np.float64)
         self.rows = np.tile(np.arange(len(self.K)), samples.copies)  # of each variable
         return self
 

@@ -48,8 +48,9 @@ class DeviceMatrix:
         self.evaluator, rows = evaluator, evaluator.cast(dtype)
         n, like = rows.shape[0], rows.like
         self.K = torch.empty((n, n), dtype=getattr(torch, np.dtype(dtype).name), device=device_of(like))
-        for r in slices(n, max(1, BLOCK // n)):
-            self.K[r] = rows.tile(r)
+        for r in slices(n, max(1, BLOCK // n)):  # the matrix is symmetric
+            self.K[r, r.start :] = rows.tile(r, slice(r.start, None))
+            self.K[r.stop :, r] = self.K[r, r.stop :].T
         self.steps: Any = _triton_steps if _triton_steps is not None and self.K.is_cuda else _steps
 
     @property
@@ -96,7 +97,8 @@ class _Batch:
         self.real = torch.as_tensor(inside, device=device)
         self.diagonal = unit * matrix.K.diagonal().to(torch.float64)[self.index] + self.ridge
         count = len(sizes)
-        self.corrections, self.steps = np.zeros(count, np.int64), torch.zeros(count, dtype=torch.int64, device=device)
+        self.corrections, self.solved = np.zeros(count, np.int64), np.zeros(count, bool)  # in the precision of the rows
+        self.steps = torch.zeros(count, dtype=torch.int64, device=device)
         self.kept: torch.Tensor | None = None
         self.f = self.exact(torch.arange(count, device=device))
 
@@ -136,7 +138,8 @@ class _Batch:
         if n <= WHOLE:
             return torch.arange(n, device=live.device).expand(len(live), n)
         up, low, top, bottom = self.extremes(live)
-        rise, fall = ((v.clamp(min=-1e300)) for v in (up - bottom, top - low))  # what cannot move comes last, once
+        # what cannot move comes last, but before what is chosen already
+        rise, fall = (v.to(torch.float32).clamp(min=-1e38) for v in (up - bottom, top - low))
         kept = None if self.kept is None else self.kept[live]
         half = (SIZE - (0 if kept is None else kept.shape[1])) // 2
         if kept is not None:
@@ -175,21 +178,31 @@ class _Batch:
             status[:] = RUNNING
             self.tell(0, tol)
         for _ in range(CALL if quota else 0):
-            live = np.flatnonzero(status == RUNNING)
+            live = np.flatnonzero((status == RUNNING) & ~self.solved)
             if not len(live):
-                break
+                if not self.solved.any():
+                    break
+                self.settle(tol)
+                continue
             place = torch.as_tensor(live, device=device)
             gaps = self.gaps(place)
-            done = host(gaps <= tol)
-            if done.any():
-                self.settle(live[done], tol)
-                gaps = self.gaps(place)
-            status[live[(status[live] == RUNNING) & (host(self.steps[place]) >= most)]] = MAX_ITER
-            going = torch.as_tensor(status[live] == RUNNING, device=device)
-            if going.any():
-                self.advance(place[going], gaps[going], tol)
+            self.solved[live], late = host(torch.stack([gaps <= tol, self.steps[place] >= most]))
+            status[live[late & ~self.solved[live]]] = MAX_ITER
+            going = torch.as_tensor((status[live] == RUNNING) & ~self.solved[live], device=device)
+            self.advance(place[going], gaps[going], tol)
         if quota == 0 or (status > RUNNING).all():
             self.finish(tol)
+
+    def settle(self, tol: float) -> None:
+        """Recompute f of problems that seem solved, and end those that are, or that the rows cannot improve."""
+        status, seem = self.report[0], np.flatnonzero(self.solved)
+        place = torch.as_tensor(seem, device=self.f.device)
+        self.f[place] = self.exact(place)
+        self.corrections[seem] += 1
+        solved = host(self.gaps(place) <= tol)
+        status[seem[solved]] = CONVERGED
+        status[seem[~solved & (self.corrections[seem] > CORRECTIONS)]] = PRECISION
+        self.solved[:] = False
 
     def finish(self, tol: float) -> None:
         """Report the state, with f in double precision."""
@@ -202,15 +215,6 @@ class _Batch:
             host(self.beta)[self.inside],
             host(self.f)[self.inside],
         )
-
-    def settle(self, done: np.ndarray, tol: float) -> None:
-        """Recompute f of problems that seem solved, and end those that are, or that rows cannot improve."""
-        status, place = self.report[0], torch.as_tensor(done, device=self.f.device)
-        self.f[place] = self.exact(place)
-        self.corrections[done] += 1
-        solved = host(self.gaps(place) <= tol)
-        status[done[solved]] = CONVERGED
-        status[done[~solved & (self.corrections[done] > CORRECTIONS)]] = PRECISION
 
     def tell(self, first: int, tol: float) -> None:
         """Report gap, objective and violators of all problems from column `first` on; at the end also the rest."""
