@@ -336,14 +336,14 @@ def test_probabilities_are_right_where_they_are_known() -> None:
 def test_folds_compute_few_rows_that_the_fit_has_not(monkeypatch, kind, classes) -> None:
     """Beyond those of the fit, less than half of what fits without the folds compute."""
     entries = 0
-    compute = Block._compute
+    keep = Block.keep
 
-    def counting(self, rows, *rest):
+    def counting(self, rows, places):
         nonlocal entries
         entries += len(rows) * self.T.n
-        compute(self, rows, *rest)
+        keep(self, rows, places)
 
-    monkeypatch.setattr(Block, "_compute", counting)
+    monkeypatch.setattr(Block, "keep", counting)
     A, b = make_classification(
         4000, 10, n_informative=8, n_redundant=0, n_classes=classes, flip_y=0.01, class_sep=3.0, random_state=1
     )

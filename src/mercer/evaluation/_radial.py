@@ -50,7 +50,7 @@ def radial_points(kernel: EvaluableRadial, X: Checked, beside: Any = None) -> Po
     """The points of a radial kernel, centred like those `beside` them, and packed if compiled rows apply."""
     if type(beside) is Points:
         return Points(kernel, X)
-    packed = kernel.gaussian and X.dtype == np.float32
+    packed = kernel.gaussian and (isinstance(X, np.ndarray) or is_sparse(X)) and X.dtype == np.float32
     X = X.toarray() if packed and is_sparse(X) and dense_enough(X) else X
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         centre = 0.0 if is_sparse(X) else namespace(X).mean(X, axis=0) if beside is None else beside.centre

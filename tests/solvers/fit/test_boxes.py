@@ -72,7 +72,9 @@ def test_what_does_not_suit_is_refused(tmp_path) -> None:
     samples = Samples(Lazy().build(Gaussian(), X))
     with pytest.raises(TypeError, match=r"^Factored needs a Gram operator that provides factor; LazyGram provides"):
         Factored().on(samples)
-    with pytest.raises(ValueError, match=r"^solver = 'newton' is unknown; pass a BoxSolver or one of 'auto', 'held', "):
+    with pytest.raises(
+        ValueError, match=r"^solver = 'newton' is unknown; pass a BoxSolver or one of 'auto', 'device', 'held', "
+    ):
         box_solver("newton", samples)
     samples.context = Context()
     samples.context.checkpoint = Checkpoint(tmp_path / "file", "Test", {})
