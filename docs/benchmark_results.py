@@ -11,6 +11,7 @@ THEMES = {
     "Kernel matrices": {
         "gram_matrix": "Gaussian kernel matrix",
         "lazy_product": "Products without the matrix",
+        "gpu": "Products on a GPU",
         "strings": "Strings",
         "graphs": "Graphs",
     },
