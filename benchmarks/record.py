@@ -19,7 +19,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 HERE = Path(__file__).parent
-PACKAGES = ("mercer", "numpy", "scipy", "scikit-learn", "numba", "scikit-learn-intelex")
+PACKAGES = ("mercer", "numpy", "scipy", "scikit-learn", "numba", "scikit-learn-intelex", "torch", "triton")
 
 
 def cores():

@@ -11,11 +11,13 @@ THEMES = {
     "Kernel matrices": {
         "gram_matrix": "Gaussian kernel matrix",
         "lazy_product": "Products without the matrix",
+        "gpu": "Products on a GPU",
         "strings": "Strings",
         "graphs": "Graphs",
     },
     "Classification and regression": {
         "svm": "Support vector machines",
+        "gpu_svm": "Support vector machines on a GPU",
         "small_data": "Small data and single rows",
         "growth": "From thirty rows to a hundred thousand",
         "grid_search": "A grid over C and γ",

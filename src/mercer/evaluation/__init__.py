@@ -6,18 +6,23 @@ evaluator.
 """
 
 from ._base import BACKENDS, Evaluator, HeldEvaluator, WholeEvaluator, backend, bind
+from ._fused import FusedEvaluator
 from ._host import TILE, HostEvaluator
 from ._points import Points
 from ._radial import RadialPoints, radial_points
+from ._trace import Pairs, Untraceable
 
 __all__ = [
     "BACKENDS",
     "TILE",
     "Evaluator",
+    "FusedEvaluator",
     "HeldEvaluator",
     "HostEvaluator",
+    "Pairs",
     "Points",
     "RadialPoints",
+    "Untraceable",
     "WholeEvaluator",
     "backend",
     "bind",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from math import isqrt
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -112,10 +113,14 @@ class Evaluator:
             return self._dense(n, m, n_jobs)
 
     def product(self, V: Array, n_jobs: int | None = None, entries: int | None = None) -> Any:
-        """K V, in blocks of rows with at most `entries` values."""
+        """K V, in blocks with at most `entries` values: square ones, so that few hold pairs of a member with itself."""
         n, m = self.shape
-        blocks = [self.block(r, slice(None)) @ V for r in slices(n, max(1, (entries or BLOCK) // max(m, 1)))]
-        return namespace(V).concat(blocks, axis=0)
+        entries = entries or BLOCK
+        columns = slices(m, max(1, isqrt(entries)))
+        rows = slices(n, max(1, entries // max(1, min(m, isqrt(entries)))))
+        if len(columns) == 1:
+            return namespace(V).concat([self.block(r, slice(None)) @ V for r in rows], axis=0)
+        return namespace(V).concat([sum(self.block(r, c) @ V[c, ...] for c in columns) for r in rows], axis=0)
 
     def quick_product(self, V: Array, n_jobs: int | None = None) -> Any:
         """K V as fast as possible: values for close pairs may be less accurate than those of `block`."""

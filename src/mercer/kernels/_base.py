@@ -20,7 +20,7 @@ from .._errors import check_free, check_parameters, remedies, shown, unwritten, 
 from .._same import same
 from ..basis import Polynomials
 from ..domains import Domain, Vectors
-from ..evaluation import Evaluator, Points, bind
+from ..evaluation import Evaluator, Pairs, Points, Untraceable, bind
 from ..types import Array, Checked, Index
 from ._abilities import Abilities
 from ._definiteness import UNKNOWN, Definiteness
@@ -125,6 +125,10 @@ class Kernel(Abilities, BaseEstimator):
     def moved(self, X: Checked, steps: np.ndarray) -> Any:
         """X moved by steps from `density_sample`."""
         return X + like(steps, X)
+
+    def formula(self, pairs: Pairs) -> Any:
+        """k in terms of `pairs.distances` and `pairs.products`, for programs that compute it on a device."""
+        raise Untraceable(f"{where(self)} has no formula.")
 
     def points(self, X: Checked, beside: Any = None) -> Points:
         """A checked collection in the form that gives rows of the matrix fastest.

@@ -20,6 +20,7 @@ from .._array import namespace
 from .._errors import where
 from ..domains import Domain, intersection
 from ..domains import Product as ProductDomain
+from ..evaluation import Pairs
 from ..types import Array, Checked
 from ._base import Kernel
 from ._definiteness import Definiteness, of_product, of_sum
@@ -101,6 +102,9 @@ class Sum(_Composite):
 
     def evaluate_diag(self, X: Checked) -> Any:
         return sum(k.evaluate_diag(X) for k in self.kernels)
+
+    def formula(self, pairs: Pairs) -> Any:
+        return sum(map(pairs, self.kernels))
 
     def drift(self, origin: np.ndarray) -> np.ndarray | None:
         slopes = [k.drift(origin) for k in self.kernels]
@@ -186,6 +190,9 @@ class Product(_OfFactors):
     >>> (Gaussian() * Linear())([[2.0]], [[2.0]])
     array([[4.]])
     """
+
+    def formula(self, pairs: Pairs) -> Any:
+        return reduce(mul, map(pairs, self.kernels))
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return of_product([k.definiteness_in(dimension) for k in self.kernels])

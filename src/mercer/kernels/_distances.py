@@ -35,6 +35,8 @@ def squared_distances(X: Checked, Y: Checked = None) -> Any:
         B = A if Y is None else B - centre
         if is_numpy(xp):
             return in_strips(A, B, Y is None, lambda S: S, (X, X if Y is None else Y))
+        if Y is not None:
+            return _on_device((A, row_products(A, A), X), (B, row_products(B, B), Y), xp)
     a = row_products(A, A)
     b = a if Y is None else row_products(B, B)
     S, size = _from_products(A, B, a, b)
@@ -82,6 +84,15 @@ def accurate(left: tuple[Any, Any, Any], right: tuple[Any, Any, Any], symmetric:
         set_diagonal(S, np.inf)
     if not S.min() >= eps(A) ** 0.5 * (a.max() + b.max()):  # otherwise no pair is close: a check with fewer passes
         _repair(S, size, X, Y, namespace(A), symmetric)
+    return S
+
+
+def _on_device(left: tuple[Any, Any, Any], right: tuple[Any, Any, Any], xp: Namespace) -> Any:
+    """‖aᵢ − bⱼ‖² by torch, in as few passes over memory as possible."""
+    (A, a, X), (B, b, Y) = left, right
+    S = xp.addmm(b, xp.concat([A, a[:, None]], axis=1), xp.concat([-2 * B, xp.ones_like(b)[:, None]], axis=1).mT)
+    if not S.min() >= eps(A) ** 0.5 * (a.max() + b.max()):
+        _repair(S, a[:, None] + b[None, :], X, Y, xp, False)
     return S
 
 

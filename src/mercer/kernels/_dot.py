@@ -12,6 +12,7 @@ import numpy as np
 from .._array import eye, host, namespace, product_transposed, row_products
 from .._errors import unwritten, where
 from ..domains import Vectors
+from ..evaluation import Pairs
 from ..types import Array, Checked, Namespace
 from ._base import Kernel
 
@@ -40,6 +41,9 @@ class DotProduct(Kernel):
     def evaluate_diag(self, X: Checked) -> Any:
         t = row_products(X, X)
         return self.profile(t, namespace(t))
+
+    def formula(self, pairs: Pairs) -> Any:
+        return self.profile(pairs.products(), pairs.xp)
 
     def check_values(self, X: Checked, owner: object) -> None:
         with np.errstate(over="ignore"):

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._array import host, namespace
 from .._errors import NOT_NEGATIVE, NUMBER, check_number
+from ..evaluation import Pairs
 from ..types import Array, Checked, Namespace
 from ._base import Kernel
 from ._definiteness import PD, UNKNOWN, Definiteness, of_exponential, of_scaled
@@ -41,6 +42,9 @@ class Outer(Chained, Unary):
     def evaluate_diag(self, X: Checked) -> Any:
         t = self.kernel.evaluate_diag(X)
         return self.outer(t, namespace(t), 0)
+
+    def formula(self, pairs: Pairs) -> Any:
+        return self.outer(pairs(self.kernel), pairs.xp, 0)
 
     @property
     def provides(self) -> frozenset[str]:

@@ -28,7 +28,7 @@ from .._array import (
 from .._errors import UnresolvedError, check_number, unwritten, where
 from .._units import divided, out_of_squares, power_of_two, squarable
 from ..domains import Vectors
-from ..evaluation import Points, radial_points
+from ..evaluation import Pairs, Points, radial_points
 from ..types import Array, Checked, DType, Namespace
 from . import bandwidth
 from ._abilities import Matrix, Names
@@ -240,6 +240,11 @@ class Radial(Kernel):
                 f"{where(owner)}: the kernel {self} between distant samples is beyond the largest {X.dtype} number; "
                 "scale the data."
             )
+
+    def formula(self, pairs: Pairs) -> Any:
+        scale = host(self.lengthscale)
+        s = pairs.distances(factor=float(scale) ** -2) if scale.ndim == 0 else pairs.distances(self.scaled)
+        return self.in_dimension_of(pairs.X).profile(s, pairs.xp)
 
     def points(self, X: Checked, beside: Any = None) -> Points:
         return radial_points(self.in_dimension_of(X), X, beside)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from .._array import host, is_sparse, like, namespace
 from ..domains import Anything, Domain, Vectors, take
-from ..evaluation import Points, bind
+from ..evaluation import Pairs, Points, bind
 from ..types import Array, Checked, Evaluable, Index
 from ._base import Kernel
 from ._definiteness import PD, UNKNOWN, Definiteness
@@ -97,6 +97,9 @@ class Mapped(Chained, Unary):
 
     def evaluate_diag(self, X: Checked) -> Any:
         return self.kernel.evaluate_diag(self.image(X))
+
+    def formula(self, pairs: Pairs) -> Any:
+        return pairs.mapped(self.image)(self.kernel)
 
     def resolve(self, X: Checked) -> Self:
         return super().resolve(self.image(self.domain.check(X, self)))

@@ -9,6 +9,7 @@ from typing import Any
 from .._array import device_of, is_array, is_sparse, namespace
 from .._errors import NOT_NEGATIVE, POSITIVE
 from ..domains import Anything, Vectors
+from ..evaluation import Pairs
 from ..types import Checked
 from ._base import Kernel, register
 from ._coordinates import columns
@@ -52,6 +53,9 @@ class Constant(Kernel):
 
     def evaluate_diag(self, X: Checked) -> Any:
         return self._full(X, (self.domain.size(X),), self.value)
+
+    def formula(self, pairs: Pairs) -> float:
+        return float(self.value)
 
     @staticmethod
     def _full(X: Checked, shape: tuple[int, ...], value: float) -> Any:

@@ -12,9 +12,9 @@ from sklearn.metrics.pairwise import manhattan_distances
 from .._array import decided, host, is_numpy, is_sparse, is_torch, like, namespace
 from .._errors import check_choice, check_number, where
 from .._units import divided, power_of_two
-from ..evaluation import Points
+from ..evaluation import Pairs, Points
 from ..types import Array, Checked, Namespace
-from ._base import register
+from ._base import Kernel, register
 from ._definiteness import STRICTLY_PD
 from ._integrable import Integrable, at_radii, log_sphere
 from ._limits import power, root
@@ -116,6 +116,9 @@ class Laplace(Integrable):
         near = _manhattan(*(kernel.scaled(divided(Z, unit)) for Z in (X, Y)))
         with np.errstate(over="ignore", invalid="ignore"):
             return xp.where(near > 0, near * (unit / least), 0.0)
+
+    def formula(self, pairs: Pairs) -> Any:
+        return super().formula(pairs) if self.norm == 2 else Kernel.formula(self, pairs)
 
     def points(self, X: Checked, beside: Any = None) -> Points:
         return super().points(X, beside) if self.norm == 2 else Points(self, X)

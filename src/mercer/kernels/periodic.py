@@ -11,6 +11,7 @@ from sklearn.base import clone
 from .._array import eye, host, like, namespace
 from .._errors import check_number, where
 from ..domains import Vectors
+from ..evaluation import Pairs
 from ..types import Array, Checked, Namespace
 from . import bandwidth
 from ._base import register
@@ -98,6 +99,9 @@ class Periodic(Radial):
         """The images on the circles, divided by the lengthscale."""
         scale = self._per_feature("lengthscale", X)
         return self._circles(X) / namespace(X).concat([scale, scale])
+
+    def formula(self, pairs: Pairs) -> Any:
+        return self.profile(pairs.distances(self.scaled), pairs.xp)
 
     def profile(self, s: Array, xp: Namespace) -> Any:
         return xp.exp(-0.5 * s)
