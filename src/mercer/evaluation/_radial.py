@@ -41,7 +41,8 @@ class RadialPoints(Points):
 
             return gaussian_from_products(P, a, b)
         P *= -2
-        P += a[:, None] + b[None, :]
+        P += a[:, None]
+        P += b[None, :]
         xp = namespace(P)
         return self.kernel.profile(xp.clip(P, min=0.0), xp)
 

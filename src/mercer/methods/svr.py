@@ -84,7 +84,7 @@ class _Regressor(RegressorMixin, _OneMachine):
         """Fit to samples X and targets y; a weight multiplies the sample's C."""
         self._check_parameters()
         X, y = self._check_fit(X, y, y_numeric=True)
-        self._fit_one(X, np.asarray(y), sample_weight)
+        self._fit_one(X, host(y), sample_weight)
         return self
 
     def predict(self, X: Data) -> np.ndarray:

@@ -68,9 +68,9 @@ class DeviceMatrix:
         moving = torch.nonzero(coefficients.any(dim=1)).ravel()
         if not len(moving):
             return torch.zeros_like(coefficients)
-        part = self.evaluator.cast(np.float64).take(slice(None), moving)
-        product: torch.Tensor = part.quick_product(coefficients[moving])
-        return product
+        part, weights = self.evaluator.cast(np.float64).take(slice(None), host(moving)), coefficients[moving]
+        rows = slices(len(coefficients), max(1, BLOCK // len(moving)))
+        return torch.cat([part.tile(r) @ weights for r in rows])
 
     def start(self, unit: float, index: Any, edges: Any, box: Any, groups: int, state: Any, report: Any) -> Any:
         """A function of the tolerance, the most steps and the quota that continues problems, as `_held.solve`."""
@@ -89,12 +89,13 @@ class _Batch:
         self.place = np.where(inside, edges[:-1, None] + np.arange(sizes.max()), 0)
         self.inside, device = inside, matrix.K.device
 
+        self.real, places = (torch.as_tensor(values, device=device) for values in (inside, self.place))
+
         def rows(values: np.ndarray) -> torch.Tensor:
-            return torch.as_tensor(np.where(inside, values[self.place], 0), device=device)
+            return torch.where(self.real, torch.as_tensor(values, device=device)[places], 0)
 
         self.index, self.group = rows(index), rows(box[4])
         self.p, self.lower, self.upper, self.ridge, self.beta = map(rows, (*box[:4], state[0]))
-        self.real = torch.as_tensor(inside, device=device)
         self.diagonal = unit * matrix.K.diagonal().to(torch.float64)[self.index] + self.ridge
         count = len(sizes)
         self.corrections, self.solved = np.zeros(count, np.int64), np.zeros(count, bool)  # in the precision of the rows
@@ -144,8 +145,8 @@ class _Batch:
         half = (SIZE - (0 if kept is None else kept.shape[1])) // 2
         if kept is not None:
             rise, fall = rise.scatter(1, kept, -INF), fall.scatter(1, kept, -INF)
-        rising = rise.topk(half, dim=1).indices
-        falling = fall.scatter(1, rising, -INF).topk(half, dim=1).indices
+        rising = rise.topk(half, dim=1, sorted=False).indices
+        falling = fall.scatter(1, rising, -INF).topk(half, dim=1, sorted=False).indices
         new = torch.cat([rising, falling], dim=1)
         chosen = new if kept is None else torch.cat([new, kept], dim=1)
         if self.kept is None:

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._array import host
 from ..._errors import check_choice, check_number
 from ..._threads import Workers
 from ..._units import exponent
@@ -241,7 +242,7 @@ class _Run(Rounds):
         def work(start: int, stop: int) -> None:
             for c in range(start, stop, 256):
                 part = slice(c, min(stop, c + 256))
-                matrix = np.asarray(self.segment.exact(samples[columns[part]], samples[moving]))
+                matrix = host(self.segment.exact(samples[columns[part]], samples[moving]))
                 out[:, part] -= (matrix @ weights).T
 
         if len(moving):

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._array import host
 from ..._threads import Workers
 from ...context import Monitor, Status
 from . import _working_set
@@ -131,7 +132,7 @@ def exact_values(segments: Sequence[Segment], beta: np.ndarray, columns: np.ndar
     def work(start: int, stop: int) -> None:
         for c in range(start, stop, 256):
             part = slice(c, min(stop, c + 256))
-            out[part] = np.asarray(matrix(samples[columns[part]], moving)) @ weights
+            out[part] = host(matrix(samples[columns[part]], moving)) @ weights
 
     if len(moving):
         workers(work, len(columns), 256, align=256)
