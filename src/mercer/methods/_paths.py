@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function
 
+from .._array import all_finite
 from ..kernels import Definiteness
 from ..solvers.fit.many import LARGEST, PairPath, solve_pairs, vote
 from ..types import Array, Data, EstimatorLike
@@ -74,7 +75,7 @@ class PairwisePath:
                 weight[m] *= factor
         members = [m[weight[m] > 0] for m in members]
         valid = claim.kind == "UNKNOWN" or (claim.is_cpd and claim.order <= 1)
-        if not valid or any(len(m) == 0 for m in members) or not np.isfinite(K).all():
+        if not valid or any(len(m) == 0 for m in members) or not all_finite(K):
             return None
         path = solve_pairs(K, members, weight, strengths, estimator.tol, stop)
         if not stop[0] and path.gaps.max() > estimator.tol:

@@ -25,25 +25,25 @@ def solve(
     tol: float,
     most: int,
     stop: Any,
+    scratch: Array,
     coefficients: Array,
     offsets: Array,
     gaps: Any,
     steps: Any,
 ) -> None:
     """All pairs for all C on unit·K, into the last four, until `stop[0]` is nonzero; samples are sorted by class."""
-    S = np.empty((len(order), len(order)))
-    for i in range(len(order)):
+    count = len(order)
+    S, memory = scratch[: count * count].reshape((count, count)), scratch[count * count :]
+    for i in range(count):
         source, target = K[order[i]], S[i]
         for j in range(len(order)):
             target[j] = unit * source[order[j]]
-    sizes = np.sort(edges[1:] - edges[:-1])
-    memory = np.empty(_padded(sizes[-1] + sizes[-2]) ** 2)  # reused for all pairs, since fresh memory is slow
-    pair = 0
-    for a in range(len(sizes) - 1):
-        for b in range(a + 1, len(sizes)):
+    pair, classes = 0, len(edges) - 1
+    for a in range(classes - 1):
+        for b in range(a + 1, classes):
             A, B = slice(edges[a], edges[a + 1]), slice(edges[b], edges[b + 1])
             first, n = edges[a + 1] - edges[a], edges[a + 1] - edges[a] + edges[b + 1] - edges[b]
-            width = _padded(n)
+            width = -(-n // LANES) * LANES
             Q = memory[: width**2].reshape((width, width))
             Q[:first, :first], Q[:first, first:n], Q[:n, n:] = S[A, A], S[A, B], 0.0
             Q[first:n, :first], Q[first:n, first:n], Q[n:] = S[B, A], S[B, B], 0.0
@@ -54,11 +54,6 @@ def solve(
             if stop[0] != 0:
                 return
             pair += 1
-
-
-@njit
-def _padded(n: int) -> int:
-    return -(-n // LANES) * LANES
 
 
 @njit

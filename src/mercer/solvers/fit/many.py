@@ -19,6 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
+from threading import local
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,14 @@ from sklearn.utils.multiclass import _ovr_decision_function
 
 from ..._units import exponent
 from ._many import solve
+from ._smo import LANES
 from .rounds import STEPS
 
 __all__ = ["LARGEST", "PairPath", "solve_pairs", "vote"]
 
 LARGEST = 2048  # samples of a pair up to which its whole matrix is cheaper than a working set
+KEPT = 1 << 21  # numbers of memory that a thread keeps
+_held = local()
 
 
 @dataclass(frozen=True)
@@ -60,11 +64,12 @@ class PairPath:
         """Values at the samples of some rows of K, of shape (m, rows, pairs); positive for a pair's first class."""
         strengths, others, _ = self.coefficients.shape
         place = {pair: k for k, pair in enumerate(combinations(range(others + 1), 2))}
-        values = np.repeat(self.offsets.T[:, :, None], len(rows), axis=2)
+        values, columns = np.empty((len(place), strengths, len(rows))), K[rows][:, self.order]
+        values[...] = self.offsets.T[:, :, None]
         for c in range(others + 1):  # class by class: in a pair, all others have zero coefficients
             part = slice(self.edges[c], self.edges[c + 1])
             coefficients = self.coefficients[:, :, part].transpose(1, 0, 2).reshape(strengths * others, -1)
-            products = (coefficients @ K[np.ix_(rows, self.order[part])].T).reshape(others, strengths, -1)
+            products = (coefficients @ columns[:, part].T).reshape(others, strengths, -1)
             for o, product in zip((o for o in range(others + 1) if o != c), products, strict=True):
                 values[place[min(c, o), max(c, o)]] += product
         return values.transpose(1, 2, 0)
@@ -115,8 +120,19 @@ def solve_pairs(
     flag = np.zeros(1) if stop is None else stop
     e = exponent(K[order, order])  # K/2ᵉ and 2ᵉC have 2ᵉβ: the same machines, whatever the unit of K
     settings = np.ldexp(1.0, -e), order, edges, weight[order], np.ldexp(strengths, e), float(tol), most, flag
-    solve(K, *settings, coefficients, offsets, gaps, steps)
+    largest = -(-int(np.sort(np.diff(edges))[-2:].sum()) // LANES) * LANES
+    solve(K, *settings, _scratch(len(order) ** 2 + largest**2), coefficients, offsets, gaps, steps)
     return PairPath(order, edges, np.ldexp(coefficients, -e), offsets, gaps, steps)
+
+
+def _scratch(size: int) -> np.ndarray:
+    """Memory with arbitrary contents; a thread keeps a few megabytes, because the first touch of fresh memory is slow."""
+    held = getattr(_held, "memory", None)
+    if held is None or len(held) < size:
+        held = np.empty(size)
+        if size <= KEPT:
+            _held.memory = held
+    return held[:size]
 
 
 def vote(values: np.ndarray, classes: int, break_ties: bool = False) -> np.ndarray:
