@@ -74,6 +74,8 @@ def is_torch(xp: Namespace) -> bool:
 
 def on_host(X: Checked) -> bool:
     """Whether a collection is stored in NumPy arrays, CSR matrices or Python sequences."""
+    if type(X) is np.ndarray:
+        return True
     if isinstance(X, tuple):
         return all(on_host(x) for x in X)
     return not is_array(X) or is_numpy(namespace(X))

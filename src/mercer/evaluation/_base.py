@@ -292,6 +292,8 @@ def cast(X: Checked, dtype: DType) -> Any:
     """Floating-point arrays and CSR matrices in another precision; other collections unchanged."""
     if is_sparse(X):
         return X if X.dtype == dtype else X.astype(dtype)
+    if isinstance(X, np.ndarray):
+        return X.astype(dtype, copy=False) if X.dtype.kind == "f" else X
     if not is_array(X) or not namespace(X).isdtype(X.dtype, "real floating"):
         return X
     xp = namespace(X)

@@ -343,7 +343,8 @@ class SupportVectorMachine(KernelEstimator):
         X, domain = sample.X, self.kernel_.domain
         if not len(index):  # the zero function needs one point too
             index, coefficients = np.zeros(1, dtype=np.int64), np.zeros((1, *coefficients.shape[1:]))
-        single = str(self.dtype_).endswith("float32")  # of any library
+        numpy = isinstance(self.dtype_, np.dtype)
+        single = self.dtype_ == np.float32 if numpy else str(self.dtype_).endswith("float32")
         a = coefficients.astype(np.float32 if single else np.float64)
         everywhere = np.zeros((sample.gram.n, *a.shape[1:]), dtype=a.dtype)
         everywhere[index] = a

@@ -126,7 +126,7 @@ def solve_pairs(
 
 
 def _scratch(size: int) -> np.ndarray:
-    """Memory with arbitrary contents; a thread keeps a few megabytes, because the first touch of fresh memory is slow."""
+    """Memory with arbitrary contents; a thread keeps a few megabytes, since the first touch of fresh memory is slow."""
     held = getattr(_held, "memory", None)
     if held is None or len(held) < size:
         held = np.empty(size)
