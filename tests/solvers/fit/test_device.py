@@ -121,6 +121,16 @@ def test_the_monitor_can_stop_and_the_report_is_exact(monkeypatch):
     assert violation(problem, solution.beta) == pytest.approx(solution.gap, rel=1e-9)
 
 
+def test_double_precision_follows_where_single_fails(monkeypatch):
+    """Without patience, a gap that single precision hides ends the run on rows in single precision."""
+    monkeypatch.setattr(device, "PATIENCE", 0)
+    problem = BoxProblem(y, 300 * BOX[0], 300 * BOX[1], ONE)
+    found = solver(1e-5)
+    assert found.K.single
+    solution = found.solve(problem)
+    assert not found.K.single and solution.converged and violation(problem, solution.beta) <= 1e-5
+
+
 def test_values_that_overflow_are_refused():
     kernel = 1e200 * Gaussian()
     found = box_solver("auto", Samples(Lazy().build(kernel, torch.tensor(X))), 1e-3)

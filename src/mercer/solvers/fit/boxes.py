@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import local
 from typing import Any, ClassVar, Self
@@ -203,6 +203,15 @@ class Device(Held):
         self.K = DeviceMatrix(self.evaluator, np.float32 if self.tol >= SINGLE else np.float64)
         self.rows = np.tile(np.arange(self.evaluator.shape[0]), samples.copies)
         return self
+
+    def _solve_all(
+        self, problem: BoxProblem, edges: np.ndarray, rows: np.ndarray, tol: float, monitor: Monitor
+    ) -> held.BoxSolutions:
+        found = super()._solve_all(problem, edges, rows, tol, monitor)
+        if Status.PRECISION not in found.ends or not self.K.single:
+            return found
+        self.K = type(self.K)(self.evaluator, np.float64)
+        return super()._solve_all(replace(problem, start=found.beta), edges, rows, tol, monitor)
 
     @property
     def diagonal(self) -> np.ndarray:

@@ -22,7 +22,7 @@ from ...evaluation import Evaluator
 from ...types import DType
 from . import _steps
 from ._held import CONVERGED, MAX_ITER, PRECISION, RUNNING, UNSEEN
-from .rounds import INNER
+from .rounds import INNER, PATIENCE, ROUNDING
 
 try:
     from . import _triton_steps
@@ -34,7 +34,6 @@ __all__ = ["DeviceMatrix"]
 SIZE = 512  # variables of a working set
 WHOLE = 1024  # variables up to which the whole problem is one
 CALL = 16  # rounds between looks at the clock
-CORRECTIONS = 30  # recomputations of f after which a problem is beyond the precision of its rows
 BLOCK = 1 << 28  # entries of the matrix that are computed together
 INF = float("inf")
 
@@ -52,6 +51,11 @@ class DeviceMatrix:
             self.K[r, r.start :] = rows.tile(r, slice(r.start, None))
             self.K[r.stop :, r] = self.K[r, r.stop :].T
         self.steps: Any = _triton_steps if _triton_steps is not None and self.K.is_cuda else _steps
+
+    @property
+    def single(self) -> bool:
+        """Whether the values are in single precision."""
+        return self.K.dtype == torch.float32
 
     @property
     def finite(self) -> bool:
@@ -99,7 +103,8 @@ class _Batch:
         self.diagonal = unit * matrix.K.diagonal().to(torch.float64)[self.index] + self.ridge
         count = len(sizes)
         self.corrections, self.solved = np.zeros(count, np.int64), np.zeros(count, bool)  # in the precision of the rows
-        self.steps = torch.zeros(count, dtype=torch.int64, device=device)
+        self.steps, self.stalled = torch.zeros((2, count), dtype=torch.int64, device=device)
+        self.course = torch.full((count, 2), INF, dtype=torch.float64, device=device)  # least objective, narrowest gap
         self.kept: torch.Tensor | None = None
         self.f = self.exact(torch.arange(count, device=device))
 
@@ -187,12 +192,23 @@ class _Batch:
                 continue
             place = torch.as_tensor(live, device=device)
             gaps = self.gaps(place)
-            self.solved[live], late = host(torch.stack([gaps <= tol, self.steps[place] >= most]))
+            ends = gaps <= tol, self.steps[place] >= most, self.watch(place, gaps) > PATIENCE
+            self.solved[live], late, stuck = host(torch.stack(ends))
+            status[live[stuck & ~self.solved[live]]] = PRECISION
             status[live[late & ~self.solved[live]]] = MAX_ITER
             going = torch.as_tensor((status[live] == RUNNING) & ~self.solved[live], device=device)
             self.advance(place[going], gaps[going], tol)
         if quota == 0 or (status > RUNNING).all():
             self.finish(tol)
+
+    def watch(self, live: torch.Tensor, gaps: torch.Tensor) -> torch.Tensor:
+        """The number of rounds in which neither the objective nor the gap has fallen."""
+        least, narrowest = self.course[live].T
+        objective = -0.5 * (self.beta[live] * (self.f[live] + self.p[live])).sum(1)
+        lower = objective < least - ROUNDING * objective.abs()
+        self.stalled[live] = torch.where(lower | (gaps < narrowest), 0, self.stalled[live] + 1)
+        self.course[live] = torch.stack([torch.where(lower, objective, least), torch.minimum(narrowest, gaps)], dim=1)
+        return self.stalled[live]
 
     def settle(self, tol: float) -> None:
         """Recompute f of problems that seem solved, and end those that are, or that the rows cannot improve."""
@@ -202,20 +218,19 @@ class _Batch:
         self.corrections[seem] += 1
         solved = host(self.gaps(place) <= tol)
         status[seem[solved]] = CONVERGED
-        status[seem[~solved & (self.corrections[seem] > CORRECTIONS)]] = PRECISION
+        status[seem[~solved & (self.corrections[seem] > PATIENCE)]] = PRECISION
+        self.course[place, 0] = INF  # the objective was that of a less accurate f
         self.solved[:] = False
 
     def finish(self, tol: float) -> None:
         """Report the state, with f in double precision."""
         status, (beta, f) = self.report[0], self.state
-        inexact = torch.as_tensor(np.flatnonzero((status == RUNNING) | (status == MAX_ITER)), device=self.f.device)
+        inexact = torch.as_tensor(np.flatnonzero(status != CONVERGED), device=self.f.device)
         if len(inexact):
             self.f[inexact] = self.exact(inexact)
         self.tell(3, tol)
-        beta[self.place[self.inside]], f[self.place[self.inside]] = (
-            host(self.beta)[self.inside],
-            host(self.f)[self.inside],
-        )
+        for out, values in ((beta, self.beta), (f, self.f)):
+            out[self.place[self.inside]] = host(values)[self.inside]
 
     def tell(self, first: int, tol: float) -> None:
         """Report gap, objective and violators of all problems from column `first` on; at the end also the rest."""
