@@ -9,6 +9,7 @@ from sklearn.datasets import load_diabetes, load_iris
 
 import mercer
 from mercer import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from mercer.selection import KernelSearchCV
 
 torch = pytest.importorskip("torch")
 X, y = load_iris(return_X_y=True)
@@ -122,3 +123,14 @@ def test_fitted_machines_can_be_stored(tensor, tmp_path):
 def test_points_of_another_library_are_refused(tensor):
     with pytest.raises(TypeError, match="SVC: X and the training data belong to different array libraries"):
         SVC().fit(tensor(X), tensor(y)).predict(X)
+
+
+def test_searches_take_tensors(tensor):
+    """The same scores as from arrays; on a device each fit computes its own matrix."""
+    grid = {"C": [0.1, 1.0, 10.0], "gamma": [0.1, 1.0]}
+    found = KernelSearchCV(SVC(), grid).fit(tensor(X), tensor(y))
+    reference = KernelSearchCV(SVC(), grid).fit(X, y)
+    np.testing.assert_allclose(
+        found.cv_results_["mean_test_score"], reference.cv_results_["mean_test_score"], atol=1.01 / len(X)
+    )
+    assert isinstance(found.predict(tensor(X)), torch.Tensor)

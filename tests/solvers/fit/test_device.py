@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+from mercer import SVC
 from mercer.context import Status
 from mercer.gram import Lazy
 from mercer.kernels import Gaussian
@@ -136,6 +137,13 @@ def test_values_that_overflow_are_refused():
     found = box_solver("auto", Samples(Lazy().build(kernel, torch.tensor(X))), 1e-3)
     with pytest.raises(OverflowError, match="overflow"):
         found.solve(PROBLEMS["one equality"])
+
+
+def test_what_does_not_suit_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="Device needs samples on a device; give tensors"):
+        Device().on(Samples(Lazy().build(Gaussian(), X)))
+    with pytest.raises(ValueError, match="keeps no state for a checkpoint; leave it out, or give NumPy arrays"):
+        SVC(checkpoint=tmp_path / "fit.npz").fit(torch.tensor(X), torch.tensor(y))
 
 
 PROGRAM = """

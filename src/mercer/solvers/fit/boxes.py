@@ -194,6 +194,11 @@ class Device(Held):
     def suits(self, samples: Samples) -> bool:
         return not on_host(samples.operator.X) and super().suits(samples)
 
+    def refusal(self, samples: Samples) -> Exception:
+        if on_host(samples.operator.X):
+            return ValueError(f"{where(self)} needs samples on a device; give tensors.")
+        return ValueError(f"{where(self)} keeps no state for a checkpoint; leave it out, or give NumPy arrays.")
+
     def on(self, samples: Samples) -> Self:
         BoxSolver.on(self, samples)
         from .device import DeviceMatrix
