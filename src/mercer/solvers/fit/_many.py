@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..._jit import njit
+from ..._jit import maximum, minimum, njit, njit_reordered
 from ...types import Array
-from ._smo import LANES, gradient, smo
+from ._smo import LANES, smo
 
-STEPS = 1 << 14  # of one call of SMO; requests to stop are checked between calls
+STEPS = 1 << 14  # of one call of SMO; requests to stop are noticed between calls
 FAR = 0.3  # fraction of the way to the next C above which the whole way is taken
 
 
@@ -56,79 +56,63 @@ def solve(
             pair += 1
 
 
-@njit
+@njit_reordered
 def _path(
     Q: Array, first: int, bound: Any, strengths: Any, tol: float, most: int, stop: Any, parts: Any, report: Any
 ) -> None:
     """One pair for increasing C: β between zero and C times `bound`, with f = y − Kβ updated along."""
     n, width = len(bound), len(Q)
-    diagonal, lower, upper = np.ones(width), np.zeros(width), np.zeros(width)
-    beta, last, f = np.zeros(width), np.zeros(width), np.zeros(width)
-    f[:first], f[first:n] = 1.0, -1.0
+    diagonal, reach, y = np.ones(width), np.zeros(width), np.zeros(width)
+    lower, upper, beta, f = np.zeros(width), np.zeros(width), np.zeros(width), np.zeros(width)
+    reach[:n], y[:first], y[first:n] = bound, 1.0, -1.0
+    f[:] = y
     for i in range(n):
         diagonal[i] = Q[i, i]
     for k in range(len(strengths)):
-        upper[:first], lower[first:n] = strengths[k] * bound[:first], strengths[k] * bound[first:]
-        gap, offset = _gap(f, beta, lower, upper, n)
-        if k > 0 and gap > tol:
-            _stretch(beta, last, f, first, n, strengths[k] / strengths[k - 1], lower, upper)
-            _follow(Q, beta, last, f, n)
-            gap, offset = _gap(f, beta, lower, upper, n)
-        taken, count = 0, 1
-        while gap > tol and count > 0 and taken < most and stop[0] == 0:
-            count = smo(Q, f, beta, lower, upper, diagonal, tol, STEPS)
-            taken += count
-            _follow(Q, beta, last, f, n)
-            gap, offset = _gap(f, beta, lower, upper, n)
+        for i in range(width):
+            upper[i], lower[i] = maximum(strengths[k] * reach[i], 0.0), minimum(strengths[k] * reach[i], 0.0)
+        gap, offset = _gap(f, beta, lower, upper)
+        taken = 0
+        if gap > tol:
+            if k > 0:
+                _stretch(beta, f, y, strengths[k] / strengths[k - 1], lower, upper)
+            count = STEPS
+            while count == STEPS and taken < most and stop[0] == 0:
+                count = smo(Q, f, beta, lower, upper, diagonal, tol, min(STEPS, most - taken))
+                taken += count
+            gap, offset = _gap(f, beta, lower, upper)
         parts[0][k], parts[1][k] = beta[:first], beta[first:n]
         report[0][k], report[1][k], report[2][k] = offset, gap, taken
 
 
-@njit
-def _stretch(beta: Array, last: Any, f: Array, first: int, n: int, ratio: float, lower: Array, upper: Array) -> None:
+@njit_reordered
+def _stretch(beta: Array, f: Array, y: Array, ratio: float, lower: Array, upper: Array) -> None:
     """Scale β and f by the s ≤ ratio that minimises s²βᵀKβ/2 − s yᵀβ, or by the ratio itself if s is close to it.
 
     With the ratio, all variables at a bound stay at one, which saves more steps than the best factor.
     """
     linear = squared = 0.0
-    for i in range(n):
-        y = 1.0 if i < first else -1.0
-        linear += y * beta[i]
-        squared += beta[i] * (y - f[i])
+    for i in range(len(beta)):
+        linear += y[i] * beta[i]
+        squared += beta[i] * (y[i] - f[i])
     best = linear / squared if squared > 0 else 1.0
     scale = ratio if best > 1.0 + FAR * (ratio - 1.0) else best
-    for i in range(n):
-        y = 1.0 if i < first else -1.0
-        end = upper[i] if i < first else lower[i]
-        f[i], last[i] = y - scale * (y - f[i]), scale * beta[i]
-        # after scaling, a variable may miss its new bound by rounding, and would count as free
-        beta[i] = end if abs(last[i]) >= (1.0 - 1e-14) * abs(end) else last[i]
+    for i in range(len(beta)):
+        f[i] = y[i] - scale * (y[i] - f[i])
+        # a variable may miss its new bound by rounding, and would count as free
+        x, inside = scale * beta[i], 1.0 - 1e-14
+        beta[i] = upper[i] if x > inside * upper[i] else lower[i] if x < inside * lower[i] else x
 
 
-@njit
-def _follow(Q: Array, beta: Array, last: Any, f: Array, n: int) -> None:
-    """Update f = y − Kβ from its value at `last`, which becomes β."""
-    rows, change = np.empty(n, np.int64), np.empty(n)
-    count = 0
-    for j in range(n):
-        if beta[j] != last[j]:
-            rows[count], change[count] = j, beta[j] - last[j]
-            last[j] = beta[j]
-            count += 1
-    gradient(f, Q, rows[:count], change[:count], 0, n)
-
-
-@njit
-def _gap(f: Array, beta: Array, lower: Array, upper: Array, n: int) -> Any:
+@njit_reordered
+def _gap(f: Array, beta: Array, lower: Array, upper: Array) -> Any:
     """LIBSVM's criterion, and the offset: the mean of f over free variables, or else the midpoint of its interval."""
-    top, bottom, total, free = -1e300, 1e300, 0.0, 0
-    for i in range(n):
-        grows, falls = beta[i] < upper[i], beta[i] > lower[i]
-        if grows:
-            top = max(top, f[i])
-        if falls:
-            bottom = min(bottom, f[i])
-        if grows and falls:
-            total += f[i]
-            free += 1
-    return top - bottom, total / free if free else 0.5 * (top + bottom)
+    top, bottom, total, free = -1e300, 1e300, 0.0, 0.0
+    for i in range(len(f)):
+        high = f[i] if beta[i] < upper[i] else -1e300
+        low = f[i] if beta[i] > lower[i] else 1e300
+        top, bottom = maximum(top, high), minimum(bottom, low)
+        both = high == low
+        total += high if both else 0.0
+        free += 1.0 if both else 0.0
+    return top - bottom, total / free if free > 0 else 0.5 * (top + bottom)

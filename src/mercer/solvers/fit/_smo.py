@@ -51,10 +51,11 @@ def _find(values: Array, largest: Any) -> int:
 
 @njit_reordered
 def smo(K: Array, f: Array, beta: Array, lower: Array, upper: Array, diagonal: Array, tol: float, most: int) -> int:
-    """One equality: steps along eᵢ − eⱼ until max{f : β < upper} − min{f : β > lower} ≤ tol. Changes β and f.
+    """One equality: steps along eᵢ − eⱼ until max{f : β < upper} − min{f : β > lower} ≤ tol.
 
-    `up` and `low` contain f where a variable may increase or decrease and ∓big elsewhere, which avoids branches; the
-    update of f is fused with the search for i. Gains are approximate, since a division would cost more than all else.
+    Changes β, and f where lower < upper. `up` and `low` contain f where a variable may increase or decrease and ∓big
+    elsewhere, which avoids branches; the update of f is fused with the search for i. Gains are approximate, since a
+    division would cost more than all else.
     """
     n = len(f)
     kind = K.dtype.type
@@ -93,6 +94,8 @@ def smo(K: Array, f: Array, beta: Array, lower: Array, upper: Array, diagonal: A
         up[j], low[j] = fj if beta[j] < upper[j] else -big, fj if beta[j] > lower[j] else big
         step = kind(move)
         count += 1
+    for t in range(n):
+        f[t] = up[t] if beta[t] < upper[t] else low[t] if beta[t] > lower[t] else f[t]
     return count
 
 
