@@ -22,6 +22,7 @@ __all__ = [
     "detached",
     "device_of",
     "eigh_part",
+    "eigh_small",
     "eps",
     "eye",
     "host",
@@ -215,6 +216,14 @@ def eigh_part(M: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndar
     # LAPACK's bisection fails if nearly all eigenvalues are equal, as for a centred identity
     values, vectors = linalg.eigh(M, driver="evd", check_finite=False)
     return values[first : last + 1], vectors[:, first : last + 1]
+
+
+def eigh_small(M: Array) -> tuple[Any, Any]:
+    """Eigenvalues and eigenvectors of a small symmetric matrix, on the host, which is faster than to start a device."""
+    if type(M) is np.ndarray:
+        return np.linalg.eigh(M)
+    values, vectors = np.linalg.eigh(host(M))
+    return like(values, M), like(vectors, M)
 
 
 def solve_triangular(L: Array, B: Array, *, transpose: bool = False) -> Any:

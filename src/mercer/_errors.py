@@ -82,14 +82,19 @@ class MatrixMemoryError(MemoryError):
     """There is not enough memory for a matrix; the message gives its size."""
 
 
+def ran_out(error: BaseException) -> bool:
+    """Whether memory ran out: that of the host, or of a device, for which torch has a class of its own."""
+    return isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
+
+
 @contextmanager
 def fitting_memory(owner: object, n: int, m: int, dtype: Any = None) -> Iterator[None]:
     """If memory runs out in this block, raise an error with the size of the (n, m) matrix and the remedy."""
     try:
         yield
-    except MatrixMemoryError:
-        raise
-    except MemoryError as error:
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, MatrixMemoryError) or not ran_out(error):
+            raise
         gigabytes = (4e-9 if str(dtype).endswith("float32") else 8e-9) * n * m
         raise MatrixMemoryError(
             f"{where(owner)}: not enough memory for a matrix of shape ({n}, {m}), {gigabytes:.3g} GB; {LOW_RANK}."
@@ -128,12 +133,12 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(text, category, stacklevel=level)
 
 
-def thrift(owner: Any, method: Callable[..., Any], error: MemoryError) -> MatrixMemoryError:
+def thrift(owner: Any, method: Callable[..., Any], error: Exception) -> MatrixMemoryError:
     """The error when an estimator's method runs out of memory, with the remedies that its parameters allow."""
     need = (
         str(error).partition("; ")[0]
         if isinstance(error, MatrixMemoryError)
-        else f"memory ran out{f' ({error})' * bool(str(error))}"
+        else f"memory ran out{f' ({str(error).splitlines()[0]})' * bool(str(error))}"
     )
     if "fit" not in method.__name__:
         remedy = "pass fewer rows at a time"
@@ -158,7 +163,9 @@ def named(method: Callable[..., Any], before: Callable[[Any], None] | None = Non
             raise
         except OverflowError as error:
             raise ValueError(naming(self, f"{str(error).rstrip('.')}.")) from error
-        except MemoryError as error:
+        except (MemoryError, RuntimeError) as error:
+            if not ran_out(error):
+                raise
             raise thrift(self, method, error) from error
 
     return of_estimator

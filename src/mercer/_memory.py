@@ -1,8 +1,9 @@
-"""The memory limit of this process, and how much is free: that of the machine or of its control group."""
+"""Memory: the limit of this process and how much is free, of the machine or its control group, and of a device."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 try:
     import resource
@@ -30,6 +31,15 @@ def free() -> int:
     """Bytes that are currently free."""
     room = [most - used for most, used in _groups()]
     return max(0, min([_machine("MemAvailable") or UNKNOWN // 2, limit(), *room]))
+
+
+def of_device(X: Any) -> int:
+    """All bytes of the CUDA device that holds X, or 0."""
+    if not getattr(X, "is_cuda", False):
+        return 0
+    import torch
+
+    return int(torch.cuda.get_device_properties(X.device).total_memory)
 
 
 def _machine(name: str) -> int | None:

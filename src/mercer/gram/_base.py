@@ -217,8 +217,8 @@ class Representation(BaseEstimator):
     streams: bool = False
     draws: bool = True
 
-    def shared(self, count: int) -> Representation:
-        """The representation of each of `count` matrices stored at once."""
+    def shared(self, count: int, X: Checked) -> Representation:
+        """The representation of each of `count` matrices of X stored at once."""
         return self
 
     def build(self, kernel: Kernel | str, X: Checked, rng: Any = None) -> Gram:

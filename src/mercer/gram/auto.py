@@ -6,8 +6,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from .. import _memory
 from .._array import is_array, is_sparse, namespace
-from .._errors import POSITIVE, check_parameters, where
+from .._errors import check_parameters, where
 from ..kernels import Kernel
 from ..types import Checked
 from ._base import Gram, Representation
@@ -45,8 +46,9 @@ class Auto(Representation):
 
     Parameters
     ----------
-    memory : int
-        Memory budget in bytes for the matrix or the factor.
+    memory : int, optional
+        Memory budget in bytes for the matrix or the factor. None: 2 GiB on the host, and a third of the memory of a
+        CUDA device.
     needs : {"matrix", "factor", "products", "rows"}
         How the method uses the operator. "factor": it decomposes the matrix, and a thin factor saves O(n³); "products":
         it needs a few leading eigenvectors; "rows": it reads a few rows repeatedly, and the solver caches them.
@@ -62,7 +64,7 @@ class Auto(Representation):
 
     draws = False
 
-    def __init__(self, memory: int = 2 * 2**30, needs: str = "matrix", n_jobs: int | None = None):
+    def __init__(self, memory: int | None = None, needs: str = "matrix", n_jobs: int | None = None):
         self.memory = memory
         self.needs = needs
         self.n_jobs = n_jobs
@@ -72,11 +74,14 @@ class Auto(Representation):
         needs = "factor" if state.get("factor") else "matrix"
         super().__setstate__({"needs": needs, "n_jobs": None} | {k: v for k, v in state.items() if k != "factor"})
 
-    def shared(self, count: int) -> Auto:
-        return Auto(max(1, self.memory // count), self.needs, self.n_jobs)
+    def shared(self, count: int, X: Checked) -> Auto:
+        return Auto(max(1, self._budget(X) // count), self.needs, self.n_jobs)
+
+    def _budget(self, X: Checked) -> int:
+        return self.memory or _memory.of_device(X) // 3 or 2 << 30
 
     def _build(self, kernel: Kernel, X: Checked, rng: np.random.Generator) -> Gram:
-        check_parameters(self, {"memory": POSITIVE, "needs": NEEDS})
+        check_parameters(self, {"memory": {"above": 0, "besides": (None,)}, "needs": NEEDS})
         recipe, reason = self._choice(kernel, X)
         gram = recipe._build(kernel, X, rng)
         gram.choice = f"{where(recipe)}: {reason}"
@@ -90,12 +95,12 @@ class Auto(Representation):
         n = kernel.domain.size(X)
         single = (is_array(X) or is_sparse(X)) and X.dtype == namespace(X).float32
         number = 4 if single else 8
-        need = n * n * number
-        fits = need <= self.memory
+        need, budget = n * n * number, self._budget(X)
+        fits = need <= budget
         size = f"the {n} × {n} matrix needs {_bytes(need)}, {'within' if fits else 'over'} the budget of "
-        size += _bytes(self.memory)
+        size += _bytes(budget)
         width = kernel.feature_count(X) if "feature_map" in kernel.provides else n
-        thin = 4 * width <= n and n * width * number <= self.memory
+        thin = 4 * width <= n and n * width * number <= budget
         if thin and (self.needs == "factor" or not fits):
             return LowRank(), f"{size}; the kernel has {width} explicit features"
         if self.needs == "products" and n > MANY and not thin and suits(kernel, X):

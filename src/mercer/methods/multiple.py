@@ -258,7 +258,7 @@ class MultipleKernel(NamedKernels, Delegating, KernelEstimator):
         """The kernels' Gram operators, represented as the estimator would; they share the memory of "auto"."""
         needs = "factor" if self.estimator._needs(self.kernel_.domain.size(X)) == "factor" else "matrix"
         representation = as_representation(getattr(self.estimator, "gram", "auto"), needs)
-        representation, rng = representation.shared(len(kernels)), generator_of(self.estimator)
+        representation, rng = representation.shared(len(kernels), X), generator_of(self.estimator)
         return [representation._build(kernel, X, rng) for kernel in kernels]
 
     def _near(self, kernels: list[Kernel], grams: list[Gram], X: Data) -> list[Gram]:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ... import _threads
-from ..._array import eye, like, namespace
+from ..._array import eigh_small, eye, like, namespace
 from ..._units import lengths
 from ...context import Status, StoppedError, current, warn_early
 from ...domains import take
@@ -64,18 +64,23 @@ class BlockKrylov(EigenSolver):
         block = min(n, k + self.oversample)
         sample = gram.like
         xp = namespace(sample)
-        tol = max(self.tol, 20 * float(xp.finfo(sample.dtype).eps))
+        unit = float(xp.finfo(sample.dtype).eps)
+        tol, rounding = max(self.tol, 20 * unit), 1e3 * unit
         basis = xp.linalg.qr(_start(gram, block, self.oversample // 2, rng))[0]
         image = gram @ basis
         T = xp.matrix_transpose(basis) @ image
         iteration, context, status = 1, current(), None
+        least, last = np.inf, 1  # residual, and its iteration
         while True:
-            values, Y = xp.linalg.eigh((T + xp.matrix_transpose(T)) / 2)
+            values, Y = eigh_small((T + xp.matrix_transpose(T)) / 2)
             values, Y = xp.flip(values), xp.flip(Y, axis=1)
             R = image @ Y[:, :k] - (basis @ Y[:, :k]) * values[None, :k]
             error = float(xp.max(lengths(R))) / (float(xp.max(xp.abs(values))) or 1.0)
+            if error < least:
+                least, last = error, iteration
+            stuck = error <= rounding and iteration - last >= LEAST
             # the starting eigenvectors may converge before the random part reveals larger eigenvalues
-            if (error <= tol and iteration >= LEAST) or basis.shape[1] >= n or iteration >= self.max_iter:
+            if (error <= tol and iteration >= LEAST) or stuck or basis.shape[1] >= n or iteration >= self.max_iter:
                 break
             if status := context({"residual": error, "round": iteration}):
                 break
@@ -102,7 +107,7 @@ class BlockKrylov(EigenSolver):
             )
             basis, image = xp.concat([basis, Q], axis=1), xp.concat([image, AQ], axis=1)
             iteration += 1
-        if error <= max(tol, 1e3 * float(xp.finfo(sample.dtype).eps)):
+        if error <= max(tol, rounding):
             status = Status.CONVERGED
         else:
             status = status or Status.MAX_ITER
@@ -138,7 +143,7 @@ def _orthogonal(V: Array, basis: Any, xp: Namespace) -> Any:
     unit = float(xp.finfo(V.dtype).eps)
     for floor in (1e2 * unit, 1e2 * unit, 0.5):
         V = V - basis @ (xp.matrix_transpose(basis) @ V)
-        squares, U = xp.linalg.eigh(xp.matrix_transpose(V) @ V)
+        squares, U = eigh_small(xp.matrix_transpose(V) @ V)
         first = max(int(xp.sum(xp.astype(squares <= floor, xp.int64))), V.shape[1] + basis.shape[1] - V.shape[0])
         V = V @ (U[:, first:] / xp.sqrt(squares[first:])[None, :])
         if V.shape[1] == 0:

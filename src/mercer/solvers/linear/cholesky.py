@@ -13,6 +13,8 @@ from ...gram import Operator
 from ...types import Array
 from ._base import LinearSolution, LinearSolver, relative_residual
 
+LARGE = 1 << 14  # rows above which the factor is faster by blocks on a CUDA device
+
 
 class Cholesky(LinearSolver):
     """LLᵀ = K + diag(shift): O(n³/3), exact up to rounding.
@@ -39,7 +41,9 @@ class Cholesky(LinearSolver):
         if is_numpy(namespace(L, b)):
             a = linalg.cho_solve((L.T, False), b, check_finite=False)  # L itself would be copied into LAPACK's order
         else:
-            a = solve_triangular(L, solve_triangular(L, b), transpose=True)
+            a = _solved(L, b)
+            if _by_blocks(K):  # whose products have the digits of single precision, but round to one side
+                a = a + _solved(L, b - gram @ a - shift * a)
         return LinearSolution(a, residual=relative_residual(gram, a, b, shift), jitter=jitter, method="cholesky")
 
 
@@ -80,7 +84,23 @@ def lower_factor(K: Array, diagonal: Array) -> Any:
         if not np.all(np.isfinite(np.diagonal(L))):
             raise np.linalg.LinAlgError
         return L
-    return xp.linalg.cholesky(set_diagonal(xp.asarray(K, copy=True), diagonal))
+    A = set_diagonal(xp.asarray(K, copy=True), diagonal)
+    if not _by_blocks(A):
+        return xp.linalg.cholesky(A)
+    from ._blocked import lower_factor_in_place
+
+    return lower_factor_in_place(A)
+
+
+def _by_blocks(K: Any) -> bool:
+    """Whether a matrix is on a CUDA device, and so large that its factor is faster by blocks."""
+    single = K.dtype == namespace(K).float32
+    return bool(getattr(K, "is_cuda", False)) and single and not K.requires_grad and len(K) > LARGE
+
+
+def _solved(L: Any, b: Any) -> Any:
+    """(LLᵀ)⁻¹b."""
+    return solve_triangular(L, solve_triangular(L, b), transpose=True)
 
 
 class Symmetric(LinearSolver):

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from ... import _memory
 from ..._array import namespace
 from ...context import Status, StoppedError, current, warn_early
 from ...gram import Operator
@@ -27,7 +28,8 @@ from .woodbury import LowRankInverse
 
 ACCURACY = 1e-6  # of the function, for stopping by the error bound
 RESIDUAL = 1e-10  # relative to b, if there is no error bound
-ENTRIES = 1 << 26  # maximum size of the preconditioner: 512 MiB
+ENTRIES = 1 << 26  # maximum size of the preconditioner on the host: 512 MiB
+SHARE = 32  # of the memory of a device for the preconditioner
 
 
 class ConjugateGradient(LinearSolver):
@@ -111,7 +113,8 @@ def _affordable_rank(gram: Operator, shift: float) -> int:
     # and the trace, and is estimated by their geometric mean. m columns cost O(nm²), about m²/8n kernel matrix
     # products.
     products = 8 * (1 + gram.magnitude() * gram.n**0.5 / shift) ** 0.5
-    return 0 if products <= 12 else int(min((gram.n * products / 5) ** 0.5, ENTRIES / gram.n))
+    entries = max(ENTRIES, _memory.of_device(gram.like) // (8 * SHARE))
+    return 0 if products <= 12 else int(min((gram.n * products / 5) ** 0.5, entries / gram.n))
 
 
 def conjugate_gradients(
