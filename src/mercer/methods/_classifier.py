@@ -198,15 +198,14 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         """The solutions of all machines; and the solved tasks, unless the machines were solved in one call."""
         context = self._begin(self._n_tasks, sample.X, y, weight)
         order = np.concatenate(members)
-        with self._refusing_overflow():
-            solver = self._box_solver(sample, order, context)
-            if not solver.in_one_call or self._calibrated or self._n_tasks is None or context.callbacks is not None:
-                solved = self._machines(sample, solver, members, weight)
-                return [s.solution for s in solved], solved
-            self._check_diagonal(sample, solver.diagonal)
-            layout = self._layout(members)
-            problem = self._task_problems(layout, weight[order][layout.place])
-            return solver.solve_all(problem, layout.edges, layout.place), []
+        solver = self._box_solver(sample, order, context)
+        if not solver.in_one_call or self._calibrated or self._n_tasks is None or context.callbacks is not None:
+            solved = self._machines(sample, solver, members, weight)
+            return [s.solution for s in solved], solved
+        self._check_diagonal(sample, solver.diagonal)
+        layout = self._layout(members)
+        problem = self._task_problems(layout, weight[order][layout.place])
+        return solver.solve_all(problem, layout.edges, layout.place), []
 
     @property
     def _n_tasks(self) -> int | None:
