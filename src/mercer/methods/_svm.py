@@ -373,11 +373,12 @@ class SupportVectorMachine(KernelEstimator):
 
 @dataclass
 class Sample:
-    """Input of a fit: the checked samples, their Gram operator, and folds."""
+    """Input of a fit: the checked samples, their Gram operator, folds, and for classifiers the layout of machines."""
 
     X: Any
     gram: Gram
     fold: np.ndarray | None = None
+    layout: Any = None
 
 
 def rescaled(last: BoxSolution, problem: BoxProblem, ratio: float) -> np.ndarray:

@@ -237,7 +237,7 @@ class NuSVR(DropIn, _Regressor):
         assert y is not None
         bound, nothing = self.C * weight, np.zeros(len(y))
         start = filled(bound, self.nu * bound.sum() / 2)
-        group = np.repeat([0, 1], len(y))
+        group = np.arange(2 * len(y)) // len(y)
         box = np.concatenate([nothing, -bound]), np.concatenate([bound, nothing])
         return BoxProblem(np.concatenate([y, y]), *box, group, np.concatenate([start, -start])), 2
 
