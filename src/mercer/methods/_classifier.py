@@ -285,9 +285,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
 
     # ---- from solutions to machines
 
-    def _coefficients(
-        self, layout: Layout, n: int, solutions: Sequence[BoxSolution]
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _coefficients(self, layout: Layout, n: int, solutions: Sequence[BoxSolution]) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients, one row per sample and one column per machine, and the offsets."""
         beta = solutions.beta if isinstance(solutions, BoxSolutions) else np.concatenate([s.beta for s in solutions])
         scale, intercept = self._scale_and_offset(offsets_of(solutions))
@@ -300,14 +298,14 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         X = sample.X
         order, layout = np.concatenate(members), sample.layout
         everything, intercept = self._coefficients(layout, len(order), solutions)
-        (kept,) = everything.any(axis=1).nonzero()
+        kept = np.flatnonzero(everything.any(axis=1))
         coefficients = everything[kept]
         if layout.rival is None:
             dual = coefficients.T
         else:
             dual = np.zeros((len(members) - 1, len(order)))
             dual[layout.rival, layout.place] = everything[layout.place, layout.machine]
-            dual = dual[:, kept]
+            dual = dual.take(kept, axis=1)
         if len(intercept) == 1:  # positive values mean the second class, as in scikit-learn
             dual, coefficients, intercept = -dual, -coefficients[:, 0], -intercept
         self.support_ = order[kept].astype(np.int32)

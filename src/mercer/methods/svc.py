@@ -252,9 +252,7 @@ class SVC(DropInClassifier):
         solution = solver.run(lambda: solver.perform(problem, "machine"))
         return [SolvedTask(Task("machine", labels, weight, labels), solution)]
 
-    def _coefficients(
-        self, layout: Layout, n: int, solutions: Sequence[BoxSolution]
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _coefficients(self, layout: Layout, n: int, solutions: Sequence[BoxSolution]) -> tuple[np.ndarray, np.ndarray]:
         if self.multi_class not in JOINT:
             return super()._coefficients(layout, n, solutions)
         solution: Any = solutions[0]
@@ -395,7 +393,7 @@ class NuSVC(DropInClassifier):
 
     def _task(self, fold: Any, order: np.ndarray, weight: np.ndarray, layout: Layout, machine: int) -> Task:
         task = super()._task(fold, order, weight, layout, machine)
-        self._problems(task.y, task.weight, np.array([0, len(task.y)]))
+        self._problems(task.y, task.weight, np.array([0, len(task.y)]))  # raises if ν is infeasible
         return task
 
     def _task_problems(self, layout: Layout, weight: np.ndarray) -> BoxProblem:

@@ -167,7 +167,7 @@ class Held(BoxSolver):
 
     @property
     def diagonal(self) -> np.ndarray:
-        return np.diagonal(self.K)
+        return np.asarray(self.K.diagonal())
 
     def part(self, most: int) -> np.ndarray:
         some = self.rows[:: -(-len(self.rows) // most)]

@@ -129,8 +129,8 @@ class HostMatrix:
     @property
     def unit(self) -> int:
         K = self.K
-        some = np.concatenate([K[:8].ravel(), K.diagonal()])  # a zero diagonal, as for a negative distance, has no scale
-        return exponent(some)
+        # a zero diagonal, as for a negative distance, gives no scale
+        return exponent(np.concatenate([K[:8].ravel(), K.diagonal()]))
 
     def start(self, *given: Any) -> Any:
         *problems, state, report = given
