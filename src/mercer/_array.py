@@ -139,15 +139,18 @@ def decided(condition: Any) -> bool:
 
 def all_finite(values: Array) -> bool:
     """Whether no value is NaN or infinite; a finite sum shows it without a temporary. True for lazy arrays."""
-    xp = namespace(values)
     with np.errstate(over="ignore", invalid="ignore"):  # the sum of finite values may overflow
+        if type(values) is np.ndarray:
+            return bool(np.isfinite(values.sum()) or np.isfinite(values).all())
+        xp = namespace(values)
         total = xp.sum(values)
     return decided(xp.isfinite(total)) or decided(xp.all(xp.isfinite(values)))
 
 
 def eps(X: Checked) -> float:
     """The unit round-off of X's floating type."""
-    return float(np.finfo(X.dtype).eps) if is_sparse(X) else float(namespace(X).finfo(X.dtype).eps)
+    finfo = np.finfo if type(X) is np.ndarray or is_sparse(X) else namespace(X).finfo
+    return float(finfo(X.dtype).eps)
 
 
 def asymmetry(K: Array) -> str:
@@ -183,7 +186,7 @@ def product_transposed(X: Checked, Y: Checked) -> Any:
     if is_sparse(X) or is_sparse(Y):
         P = X @ Y.T if is_sparse(X) else (Y @ X.T).T
         return np.ascontiguousarray(P.toarray() if is_sparse(P) else P)
-    return X @ namespace(X).matrix_transpose(Y)
+    return X @ (Y.T if type(Y) is np.ndarray else namespace(X).matrix_transpose(Y))
 
 
 def dense_enough(X: Any) -> bool:
@@ -201,7 +204,8 @@ def row_products(X: Any, Y: Any) -> Any:
     if is_sparse(X) or is_sparse(Y):
         P = X.multiply(Y) if is_sparse(X) else Y.multiply(X)
         return np.asarray(P.sum(axis=1)).ravel()
-    return namespace(X).sum(X * Y, axis=1)
+    P = X * Y
+    return P.sum(axis=1) if type(P) is np.ndarray else namespace(P).sum(P, axis=1)
 
 
 def eigh_part(M: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:

@@ -288,15 +288,24 @@ def check_switches(owner: Any) -> None:
 
     Parameters added by a subclass outside this library are not checked.
     """
-    ours = next((base for base in type(owner).__mro__ if base.__module__.startswith(HERE)), type(owner))
-    for name, default in defaults(ours).items():
-        if isinstance(default, bool) or name == "verbose":
-            value = getattr(owner, name, default)
-            if name in owner.or_points and hasattr(value, "__len__") and not isinstance(value, str):
-                continue
-            whole = isinstance(value, Integral) and 0 <= int(value) <= (COUNT if name == "verbose" else 1)
-            if not whole and not isinstance(value, np.bool_):
-                raise type_or_value(value)(f"{where(owner)}: {name} = {shown(value)} must be True or False.")
+    for name, default in switches(type(owner)):
+        value = getattr(owner, name, default)
+        if isinstance(value, bool) or (
+            name in owner.or_points and hasattr(value, "__len__") and not isinstance(value, str)
+        ):
+            continue
+        whole = isinstance(value, Integral) and 0 <= int(value) <= (COUNT if name == "verbose" else 1)
+        if not whole and not isinstance(value, np.bool_):
+            raise type_or_value(value)(f"{where(owner)}: {name} = {shown(value)} must be True or False.")
+
+
+def _switches(cls: Any) -> list[tuple[str, Any]]:
+    """The switches among the parameters of a class, with their defaults."""
+    ours = next((base for base in cls.__mro__ if base.__module__.startswith(HERE)), cls)
+    return [item for item in defaults(ours).items() if isinstance(item[1], bool) or item[0] == "verbose"]
+
+
+switches: Callable[[Any], list[tuple[str, Any]]] = cache(_switches)
 
 
 def is_one_of(value: Any, choices: tuple[Any, ...]) -> bool:

@@ -84,9 +84,9 @@ def _by_thread(library: Any) -> bool:
 
 
 def _lower(libraries: list[Any]) -> list[tuple[Any, int]]:
-    """Set each library to one thread, and return the previous numbers."""
-    found = [(library, library.get_num_threads()) for library in libraries]
-    for library in libraries:
+    """Set each library with more threads to one, and return the previous numbers."""
+    found = [(library, number) for library in libraries if (number := library.get_num_threads()) != 1]
+    for library, _ in found:
         _set(library, 1)
     return found
 

@@ -34,12 +34,16 @@ def exponent(values: Array) -> int:
     values = values.data if is_sparse(values) else values
     if not math.prod(values.shape):
         return 0
-    if isinstance(values, np.ndarray):  # methods are faster than functions
-        largest = max(float(values.max()), -float(values.min()))
-    else:
-        xp = namespace(values)
-        largest = max(float(xp.max(values)), -float(xp.min(values)))
-    return math.frexp(largest)[1] - 1 if 0 < largest < math.inf else 0
+    size = float(largest(values))
+    return math.frexp(size)[1] - 1 if 0 < size < math.inf else 0
+
+
+def largest(values: Array) -> Any:
+    """The largest magnitude in an array; NaN if it holds one."""
+    if type(values) is np.ndarray:  # methods are faster than functions
+        return max(float(values.max()), -float(values.min()))
+    xp = namespace(values)
+    return xp.max(xp.abs(values))
 
 
 def out_of_squares(*parts: Any) -> int:
@@ -48,7 +52,7 @@ def out_of_squares(*parts: Any) -> int:
     This depends on the floating type of the arrays; the limits leave room for sums of squares and small parts of them.
     """
     values = [part.data if is_sparse(part) else part for part in parts]
-    sizes = [namespace(part).max(namespace(part).abs(part)) for part in values if 0 not in part.shape]
+    sizes = [largest(part) for part in values if 0 not in part.shape]
     limit = 2.0 ** squarable(values[0])
     if not all(decided(size <= limit) for size in sizes):
         return 1
@@ -57,7 +61,8 @@ def out_of_squares(*parts: Any) -> int:
 
 def squarable(values: Array) -> float:
     """The largest e such that the squares of 2^e and 2^−e are representable in the type of an array."""
-    return SQUARED * math.log2(float(namespace(values).finfo(values.dtype).max)) / 1024
+    finfo = np.finfo if type(values) is np.ndarray else namespace(values).finfo
+    return SQUARED * math.log2(float(finfo(values.dtype).max)) / 1024
 
 
 def lengths(V: Array) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from .._array import decided, dense_enough, eps, is_sparse, namespace, product_transposed, row_products
 from .._errors import where
 from .._threads import slices
+from .._units import largest
 from ..domains import take
 from ..types import Array, Checked, EvaluableRadial, Index
 from ._points import Points
@@ -37,14 +39,20 @@ class RadialPoints(Points):
     def matrix(self, other: Any) -> Any:
         P, a, b = product_transposed(self.A, other.A), self.lengths, other.lengths
         if self.kernel.gaussian and isinstance(P, np.ndarray):
-            from ._panels import gaussian_from_products
-
-            return gaussian_from_products(P, a, b)
+            return _compiled().gaussian_from_products(P, a, b)
         P *= -2
         P += a[:, None]
         P += b[None, :]
         xp = namespace(P)
         return self.kernel.profile(xp.clip(P, min=0.0), xp)
+
+
+@cache
+def _compiled() -> Any:
+    """The compiled passes, imported on first use: a relative import takes longer than a small matrix."""
+    from . import _panels
+
+    return _panels
 
 
 def radial_points(kernel: EvaluableRadial, X: Checked, beside: Any = None) -> Points:
@@ -54,7 +62,10 @@ def radial_points(kernel: EvaluableRadial, X: Checked, beside: Any = None) -> Po
     packed = kernel.gaussian and (isinstance(X, np.ndarray) or is_sparse(X)) and X.dtype == np.float32
     X = X.toarray() if packed and is_sparse(X) and dense_enough(X) else X
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        centre = 0.0 if is_sparse(X) else namespace(X).mean(X, axis=0) if beside is None else beside.centre
+        if is_sparse(X) or beside is not None:
+            centre = 0.0 if is_sparse(X) else beside.centre
+        else:
+            centre = X.mean(axis=0) if type(X) is np.ndarray else namespace(X).mean(X, axis=0)
         found = _scaled(kernel, X, centre)
     if found is None:
         if beside is None:
@@ -64,12 +75,11 @@ def radial_points(kernel: EvaluableRadial, X: Checked, beside: Any = None) -> Po
             "scale the data, or raise the lengthscale."
         )
     A, lengths = found
-    if beside is None and not decided(eps(A) ** 0.5 * namespace(lengths).max(lengths) <= 1.0):
+    if beside is None and not decided(eps(A) ** 0.5 * largest(lengths) <= 1.0):
         return Points(kernel, X)
     if packed and isinstance(X, np.ndarray):
-        from ._panels import GaussianPoints
-
-        return GaussianPoints.of(kernel, A, centre, beside)
+        points: Points = _compiled().GaussianPoints.of(kernel, A, centre, beside)
+        return points
     return RadialPoints(kernel, A, lengths, centre)
 
 

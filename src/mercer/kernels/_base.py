@@ -331,7 +331,7 @@ class Kernel(Abilities, BaseEstimator):
         array([[ 1., -1.],
                [-1.,  1.]])
         """
-        if not is_array(X) or not self.domain.vectors:
+        if self.stationary or not is_array(X) or not self.domain.vectors:
             return self
         with np.errstate(over="ignore", invalid="ignore"):
             origin = host(namespace(X).mean(X, axis=0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -81,8 +82,10 @@ def scale(X: Checked) -> float:
         X = divided(X.astype(np.float64), unit)
         variance = X.multiply(X).mean() - X.mean() ** 2
     else:
-        variance = float((host(X) / unit).var(dtype=np.float64))
-    return float(np.sqrt(np.prod(X.shape[1:]) * variance / 2)) * unit if variance > 0 else 2.0**-0.5
+        A = host(X).astype(np.float64, copy=False) / unit
+        A -= A.sum() / A.size
+        variance = float(np.multiply(A, A, out=A).sum()) / A.size
+    return sqrt(prod(X.shape[1:]) * variance / 2) * unit if variance > 0 else 2.0**-0.5
 
 
 def sigest(

@@ -236,12 +236,15 @@ class KernelEstimator(Estimator):
         kernel = kernel if found in (None, columns) else self._kernel(found)
         self.kernel_ = self._resolved_kernel(kernel, X, found or 1)
         self.kernel_.validate()
-        X = self.kernel_.domain.training(self.kernel_.domain.check(X, self.kernel_, "X"))
+        domain = self.kernel_.domain
+        if X is not given_X or not domain.takes(X):  # otherwise nothing is left to check or convert
+            X = domain.check(X, self.kernel_, "X")
+        X = domain.training(X)
         self._check_values(X)
         if options.get("y_numeric") and (isinstance(X, np.ndarray) or is_sparse(X)) and X.dtype == np.float32:
             self._check_single(y)
         if self._keeps_sample():
-            X, y = self.kernel_.domain.keep(X, given_X), detached(y, given_y)
+            X, y = domain.keep(X, given_X), detached(y, given_y)
         self.dtype_ = X.dtype if is_array(X) or is_sparse(X) else None
         return X, y
 

@@ -65,26 +65,37 @@ class Layout:
         Machine k has the variables edges[k] to edges[k + 1].
     place : array of int
         Position of each variable's sample when all are sorted by class.
+    machine : array of int
+        The machine of each variable.
     y : array of ±1
+    rival : array of int
+        Row of `dual_coef_` for each variable of a pair: the number of the other class, without that of its own.
     """
 
     edges: np.ndarray
     place: np.ndarray
+    machine: np.ndarray
     y: np.ndarray
+    rival: np.ndarray | None = None
 
     @classmethod
     def of(cls, pairs: list[tuple[int, int]], sizes: list[int]) -> Layout:
         """The layout of pairs of classes, the first class first, or of pairs (c, c): class c against the rest."""
-        ends, n = np.cumsum([0, *sizes]), sum(sizes)
+        n, machines = sum(sizes), np.arange(len(pairs))
         if pairs[0][0] == pairs[0][1]:
             of_class = np.repeat(np.arange(len(sizes)), sizes)
-            y = np.where(of_class == np.arange(len(pairs))[:, None], 1.0, -1.0)
-            return cls(n * np.arange(len(pairs) + 1), np.tile(np.arange(n), len(pairs)), y.ravel())
-        both = np.array(pairs).ravel()
-        lengths = np.diff(ends)[both]
-        after = np.cumsum(lengths)
-        place = np.arange(after[-1]) + np.repeat(ends[both] - (after - lengths), lengths)
-        return cls(np.append(0, after[1::2]), place, np.repeat(np.tile([1.0, -1.0], len(pairs)), lengths))
+            y = np.where(of_class == machines[:, None], 1.0, -1.0)
+            edges = n * np.arange(len(pairs) + 1)
+            return cls(edges, np.tile(np.arange(n), len(pairs)), machines.repeat(n), y.ravel())
+        of_class, both = np.array(sizes), np.array(pairs)
+        lengths = of_class[both.ravel()]
+        after, first = lengths.cumsum(), of_class.cumsum() - of_class
+        # each class of each pair is one part, with an even number for the first class of its pair
+        part = np.arange(len(lengths)).repeat(lengths)
+        place = np.arange(len(part)) + (first[both.ravel()] - (after - lengths))[part]
+        rival = (both[:, ::-1] - [1, 0]).ravel()[part]
+        machine, second = np.divmod(part, 2)
+        return cls(np.concatenate([[0], after[1::2]]), place, machine, 1.0 - 2.0 * second, rival)
 
     def __getitem__(self, machine: int) -> slice:
         """Variables of a machine."""
@@ -166,10 +177,14 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         X, y = self._check_fit(X, y)
         labels, weight = encode(self, y, self._check_weight(sample_weight, X), by_weight=False)
         self._check_cost(weight)
-        members = [np.flatnonzero((labels == c) & (weight > 0)) for c in range(len(self.classes_))]
+        order = labels.argsort(kind="stable")
+        order = order[weight[order] > 0]
+        ends = np.bincount(labels[order], minlength=len(self.classes_)).cumsum().tolist()
+        members = [order[a:b] for a, b in pairwise([0, *ends])]
         self._forget("calibration_")
         with one_blas_thread:
             sample = self._prepare(X)
+            sample.layout = Layout.of(self._pairs, [len(m) for m in members])
             if self._calibrated:
                 # fixed folds by default, so that a fit can be repeated and resumed
                 sample = replace(sample, fold=folds(members, len(labels), generator(self.random_state or 0)))
@@ -177,7 +192,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
             self._report(solutions, [h for s in solved if s.held_out for h in s.held_out.solutions])
             self._collect(sample, members, solutions)
         if self._calibrated:
-            self.calibration_ = self._calibrate(X, members, solved)
+            self.calibration_ = self._calibrate(sample, members, solved)
         return self
 
     def _check_parameters(self) -> None:
@@ -198,23 +213,19 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         """The solutions of all machines; and the solved tasks, unless the machines were solved in one call."""
         context = self._begin(self._n_tasks, sample.X, y, weight)
         order = np.concatenate(members)
-        with self._refusing_overflow():
-            solver = self._box_solver(sample, order, context)
-            if not solver.in_one_call or self._calibrated or self._n_tasks is None or context.callbacks is not None:
-                solved = self._machines(sample, solver, members, weight)
-                return [s.solution for s in solved], solved
-            self._check_diagonal(sample, solver.diagonal)
-            layout = self._layout(members)
-            problem = self._task_problems(layout, weight[order][layout.place])
-            return solver.solve_all(problem, layout.edges, layout.place), []
+        solver = self._box_solver(sample, order, context)
+        if not solver.in_one_call or self._calibrated or self._n_tasks is None or context.callbacks is not None:
+            solved = self._machines(sample, solver, members, weight)
+            return [s.solution for s in solved], solved
+        self._check_diagonal(sample, solver.diagonal)
+        layout: Layout = sample.layout
+        problem = self._task_problems(layout, weight[order][layout.place])
+        return solver.solve_all(problem, layout.edges, layout.place), []
 
     @property
     def _n_tasks(self) -> int | None:
         """Number of problems to solve, if known."""
         return len(self._pairs) * (1 + FOLDS * self._calibrated)
-
-    def _layout(self, members: list[np.ndarray]) -> Layout:
-        return Layout.of(self._pairs, [len(m) for m in members])
 
     def _task_problems(self, layout: Layout, weight: np.ndarray) -> BoxProblem:
         """The problems of all machines, one after another."""
@@ -223,7 +234,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
 
     def _machines(self, sample: Sample, solver: Any, members: list[np.ndarray], weight: np.ndarray) -> list[SolvedTask]:
         """Solve one machine after another; large pairs of several classes in parallel, sharing rows."""
-        order, layout = np.concatenate(members), self._layout(members)
+        order, layout = np.concatenate(members), sample.layout
 
         def task(machine: int) -> Task:
             return self._task(sample.fold, order, weight[order], layout, machine)
@@ -274,39 +285,32 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
 
     # ---- from solutions to machines
 
-    def _coefficients(
-        self, members: list[np.ndarray], solutions: Sequence[BoxSolution]
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _coefficients(self, layout: Layout, n: int, solutions: Sequence[BoxSolution]) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients, one row per sample and one column per machine, and the offsets."""
-        layout, n = self._layout(members), sum(len(m) for m in members)
         beta = solutions.beta if isinstance(solutions, BoxSolutions) else np.concatenate([s.beta for s in solutions])
         scale, intercept = self._scale_and_offset(offsets_of(solutions))
-        machine = np.repeat(np.arange(len(solutions)), np.diff(layout.edges))
         coefficients = np.zeros((n, len(solutions)))
-        coefficients[layout.place, machine] = beta * np.broadcast_to(scale, len(solutions))[machine]
-        return coefficients, np.array(np.broadcast_to(intercept, len(solutions)))
+        coefficients[layout.place, layout.machine] = beta * (scale[layout.machine] if np.ndim(scale) else scale)
+        return coefficients, np.full(len(solutions), intercept)
 
     def _collect(self, sample: Sample, members: list[np.ndarray], solutions: Sequence[BoxSolution]) -> None:
         """Set scikit-learn's attributes: support vectors by class, coefficients by opposing class."""
         X = sample.X
-        order = np.concatenate(members)
-        edges = np.cumsum([0] + [len(m) for m in members])
-        everything, intercept = self._coefficients(members, solutions)
+        order, layout = np.concatenate(members), sample.layout
+        everything, intercept = self._coefficients(layout, len(order), solutions)
         kept = np.flatnonzero(everything.any(axis=1))
-        ends = np.searchsorted(kept, edges).tolist()
-        groups = [slice(a, b) for a, b in pairwise(ends)]
         coefficients = everything[kept]
-        if self._pairs[0][0] == self._pairs[0][1]:
+        if layout.rival is None:
             dual = coefficients.T
         else:
-            dual = np.zeros((len(members) - 1, len(kept)))
-            for k, (a, b) in enumerate(self._pairs):
-                dual[b - 1, groups[a]] = coefficients[groups[a], k]
-                dual[a, groups[b]] = coefficients[groups[b], k]
+            dual = np.zeros((len(members) - 1, len(order)))
+            dual[layout.rival, layout.place] = everything[layout.place, layout.machine]
+            dual = dual.take(kept, axis=1)
         if len(intercept) == 1:  # positive values mean the second class, as in scikit-learn
             dual, coefficients, intercept = -dual, -coefficients[:, 0], -intercept
         self.support_ = order[kept].astype(np.int32)
-        self._n_support = np.diff(ends).astype(np.int32)
+        of_class = np.arange(len(members)).repeat([len(m) for m in members])
+        self._n_support = np.bincount(of_class[kept], minlength=len(members)).astype(np.int32)
         steps = solutions.steps if isinstance(solutions, BoxSolutions) else [s.inner_iter for s in solutions]
         self.n_iter_ = np.array(steps, dtype=np.int32)
         self.dual_coef_ = csr_matrix(dual) if is_sparse(X) else dual
@@ -317,15 +321,15 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         )
         self.intercept_ = self._offset_of(self.function_, intercept)
 
-    def _calibrate(self, X: Data, members: list[np.ndarray], solved: list[SolvedTask]) -> Calibration:
+    def _calibrate(self, sample: Sample, members: list[np.ndarray], solved: list[SolvedTask]) -> Calibration:
         """Slopes from the held-out values, and the quality of probabilities on held-out samples."""
         fitted = [slopes(s.held_out.values, s.task.y) for s in solved if s.held_out is not None]
         a = np.array(fitted)
         labels = np.repeat(np.arange(len(members)), [len(m) for m in members])
-        order, layout = np.concatenate(members), self._layout(members)
+        order, layout = np.concatenate(members), sample.layout
         # machines of pairs that do not include the sample's class were fitted without it anyway
         chosen = np.sort(np.random.default_rng(0).permutation(len(order))[:JUDGED])
-        values = host(self._values(self.kernel_.domain.take(X, order[chosen]))).astype(np.float64)
+        values = host(self._values(self.kernel_.domain.take(sample.X, order[chosen]))).astype(np.float64)
         values = values.reshape(len(chosen), -1)
         for k, one in enumerate(solved):
             held_out = np.full(len(order), np.nan)

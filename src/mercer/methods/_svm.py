@@ -176,8 +176,9 @@ class SupportVectorMachine(KernelEstimator):
         C = getattr(self, "C", None)
         if C is None or np.inf == C:
             return
-        with np.errstate(over="ignore", under="ignore"):
-            least, total = float(C) * float(weight[weight > 0].min()), float(C) * float(weight.sum())
+        with np.errstate(over="ignore"):
+            least, total = float(weight.min()) or float(weight[weight > 0].min()), float(weight.sum())
+        least, total = float(C) * least, float(C) * total
         if least < np.finfo(np.float64).tiny or total == np.inf:
             raise ValueError(
                 f"{where(self)}: C = {C:g} times the sample weights overflows or underflows, since these go from "
@@ -186,8 +187,8 @@ class SupportVectorMachine(KernelEstimator):
 
     _solver = "auto"  # of the box-constrained problems
 
-    def _box_solver(self, sample: Sample, index: np.ndarray, context: Context, copies: int = 1) -> Any:
-        """The solver for the samples at `index`, in the order of its variables."""
+    def _box_solver(self, sample: Sample, index: np.ndarray | None, context: Context, copies: int = 1) -> Any:
+        """The solver for the samples at `index` (None: all), in the order of its variables."""
         samples = Samples(sample.gram, index, copies, self.cache_size, self.n_jobs, context)
         return box_solver(self._solver, samples, self.tol, -1 if self.max_iter is None else self.max_iter)
 
@@ -373,11 +374,12 @@ class SupportVectorMachine(KernelEstimator):
 
 @dataclass
 class Sample:
-    """Input of a fit: the checked samples, their Gram operator, and folds."""
+    """Input of a fit: the checked samples, their Gram operator, folds, and for classifiers the layout of machines."""
 
     X: Any
     gram: Gram
     fold: np.ndarray | None = None
+    layout: Any = None
 
 
 def rescaled(last: BoxSolution, problem: BoxProblem, ratio: float) -> np.ndarray:

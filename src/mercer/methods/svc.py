@@ -26,7 +26,6 @@ from ._paths import PairwisePath, pairwise_path
 from ._svm import HARD, DropIn, Sample, rescaled
 
 JOINT = ("crammer_singer", "kbb")
-FIRST = np.zeros(1, dtype=np.int64)  # a single machine
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -253,11 +252,9 @@ class SVC(DropInClassifier):
         solution = solver.run(lambda: solver.perform(problem, "machine"))
         return [SolvedTask(Task("machine", labels, weight, labels), solution)]
 
-    def _coefficients(
-        self, members: list[np.ndarray], solutions: Sequence[BoxSolution]
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _coefficients(self, layout: Layout, n: int, solutions: Sequence[BoxSolution]) -> tuple[np.ndarray, np.ndarray]:
         if self.multi_class not in JOINT:
-            return super()._coefficients(members, solutions)
+            return super()._coefficients(layout, n, solutions)
         solution: Any = solutions[0]
         if len(self.classes_) > 2:
             return solution.beta, solution.intercept
@@ -396,31 +393,29 @@ class NuSVC(DropInClassifier):
 
     def _task(self, fold: Any, order: np.ndarray, weight: np.ndarray, layout: Layout, machine: int) -> Task:
         task = super()._task(fold, order, weight, layout, machine)
-        self._check_feasible(task.y, task.weight)
+        self._problems(task.y, task.weight, np.array([0, len(task.y)]))  # raises if ν is infeasible
         return task
 
     def _task_problems(self, layout: Layout, weight: np.ndarray) -> BoxProblem:
-        self._check_feasible(layout.y, weight, layout.edges[:-1])
-        return self._problems(layout.y, weight, layout.edges[:-1])
-
-    def _check_feasible(self, y: np.ndarray, weight: np.ndarray, first: np.ndarray = FIRST) -> None:
-        total, least = _totals(y, weight, first)
-        if np.any(least < float(self.nu) * total / 2 * (1 - 1e-12)):
-            raise ValueError(f"{where(self)}: the specified nu = {self.nu} is infeasible; lower it.")
+        return self._problems(layout.y, weight, layout.edges)
 
     def _task_problem(self, y: np.ndarray, weight: np.ndarray, C: float | None = None) -> BoxProblem:
-        return self._problems(y, weight, FIRST)
+        return self._problems(y, weight, np.array([0, len(y)]), part=True)
 
-    def _problems(self, y: np.ndarray, weight: np.ndarray, first: np.ndarray) -> BoxProblem:
-        """The duals of machines, each from its `first` variable on, with LIBSVM's starting vectors."""
-        total, least = _totals(y, weight, first)
-        # a fold may have less of one class than ν requires
-        sums = np.repeat(np.minimum(float(self.nu) * total / 2, least), np.diff(np.append(first, len(y))))
-        start = np.zeros(len(y))
-        for sign in (1.0, -1.0):
-            start += sign * filled(np.where(y == sign, weight, 0.0), sums, first)
-        lower, upper = np.where(y > 0, 0.0, -weight), np.where(y > 0, weight, 0.0)
-        return BoxProblem(np.zeros(len(y)), lower, upper, (y < 0).astype(np.int64), start)
+    def _problems(self, y: np.ndarray, weight: np.ndarray, edges: np.ndarray, part: bool = False) -> BoxProblem:
+        """The duals of machines with the variables edges[k] to edges[k + 1], with LIBSVM's starting vectors.
+
+        A `part` of the samples may have less of one class than ν requires.
+        """
+        plus = np.where(y > 0, weight, 0.0)
+        minus = weight - plus
+        sums = [np.add.reduceat(side, edges[:-1]) for side in (plus, minus)]
+        wanted, least = float(self.nu) * (sums[0] + sums[1]) / 2, np.minimum(*sums)
+        if not part and (least < wanted * (1 - 1e-12)).any():
+            raise ValueError(f"{where(self)}: the specified nu = {self.nu} is infeasible; lower it.")
+        wanted = np.minimum(wanted, least)
+        start = filled(plus, wanted, edges) - filled(minus, wanted, edges)
+        return BoxProblem(np.zeros(len(y)), plus - weight, plus, (y < 0).astype(np.int64), start)
 
     def _report(self, solutions: Sequence[BoxSolution], held_out: Sequence[BoxSolution] = ()) -> None:
         super()._report(solutions, held_out)
@@ -439,17 +434,14 @@ class NuSVC(DropInClassifier):
         return 1 / rho, (plus + minus) / 2 / rho
 
 
-def filled(bounds: np.ndarray, total: Any, first: np.ndarray = FIRST) -> np.ndarray:
-    """LIBSVM's starting vectors: within 0 … bounds, of sum `total`, with the first entries of each at their bounds.
+def filled(bounds: np.ndarray, total: Any, edges: np.ndarray | None = None) -> np.ndarray:
+    """LIBSVM's starting vector: within 0 … bounds, of sum `total`, with the first entries at their bounds.
 
-    Each begins at an index in `first`, and `total` holds the sum for each entry.
+    With `edges`, several of them: the k-th has the entries edges[k] to edges[k + 1] and the sum total[k].
     """
-    before = np.cumsum(bounds) - bounds
-    before -= np.repeat(before[first], np.diff(np.append(first, len(bounds))))
-    return np.clip(total - before, 0.0, bounds)
-
-
-def _totals(y: np.ndarray, weight: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The weight of each machine, and that of its lighter class."""
-    both = [np.add.reduceat(np.where(y == sign, weight, 0.0), first) for sign in (1.0, -1.0)]
-    return both[0] + both[1], np.minimum(*both)
+    before = bounds.cumsum() - bounds
+    if edges is not None:
+        sizes = edges[1:] - edges[:-1]
+        before -= before[edges[:-1]].repeat(sizes)
+        total = total.repeat(sizes)
+    return np.minimum(np.maximum(total - before, 0.0), bounds)

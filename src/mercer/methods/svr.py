@@ -36,16 +36,15 @@ class _OneMachine(SupportVectorMachine):
             weight = self._check_weight(sample_weight, X)
             weight = np.ones(n) if weight is None else weight.astype(np.float64)
             self._check_cost(weight)
-            kept = np.flatnonzero(weight > 0)
+            (kept,) = (weight > 0).nonzero()
             problem, copies = self._problem(None if y is None else y[kept].astype(np.float64), weight[kept])
             context = self._begin(self._n_tasks, X, y, weight)
-            with self._refusing_overflow():
-                solver = self._box_solver(sample, kept, context, copies)
-                self._check_diagonal(sample, solver.diagonal)
-                solution = solver.run(lambda: self._solve(solver, problem, weight[kept]))
+            solver = self._box_solver(sample, None if len(kept) == n else kept, context, copies)
+            self._check_diagonal(sample, solver.diagonal)
+            solution = solver.run(lambda: self._solve(solver, problem, weight[kept]))
             self._report([solution], self.__dict__.pop("_folds", ()))
             beta = solution.beta.reshape(copies, -1).sum(axis=0)
-            moving = np.flatnonzero(beta)
+            (moving,) = beta.nonzero()
             self.support_ = kept[moving].astype(np.int32)
             self._n_support = np.array([len(moving)], dtype=np.int32)
             self.n_iter_ = solution.inner_iter
@@ -68,7 +67,7 @@ class _OneMachine(SupportVectorMachine):
         return solution
 
     def _offset(self, solution: BoxSolution) -> float:
-        return float(solution.offsets.mean()) if len(solution.offsets) else 0.0
+        return float(solution.offsets.sum()) / max(1, len(solution.offsets))
 
     @property
     def n_support_(self) -> np.ndarray:
@@ -238,16 +237,14 @@ class NuSVR(DropIn, _Regressor):
         assert y is not None
         bound, nothing = self.C * weight, np.zeros(len(y))
         start = filled(bound, self.nu * bound.sum() / 2)
-        group = np.repeat([0, 1], len(y))
+        group = np.arange(2 * len(y)) // len(y)
         box = np.concatenate([nothing, -bound]), np.concatenate([bound, nothing])
         return BoxProblem(np.concatenate([y, y]), *box, group, np.concatenate([start, -start])), 2
 
-    def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
-        """Fit to samples X and targets y; a weight multiplies the sample's C."""
-        super().fit(X, y, sample_weight)
+    def _fit_one(self, X: Data, y: np.ndarray | None, sample_weight: Array) -> None:
+        super()._fit_one(X, y, sample_weight)
         plus, minus = self.solutions_[0].offsets  # b + ε and b − ε
         self.epsilon_ = float((plus - minus) / 2)
-        return self
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -115,19 +115,20 @@ def smo_groups(
     """One equality per group: each step takes the group with the largest violation."""
     n = len(f)
     g = f.astype(np.float64)
+    top, bottom, at = np.empty(groups), np.empty(groups), np.empty(groups, np.int64)
     count = 0
     while count < most:
+        top[:], bottom[:], at[:] = -BIG, BIG, -1
+        for t in range(n):
+            c, value = group[t], g[t]
+            if value > top[c] and beta[t] < upper[t]:
+                top[c], at[c] = value, t
+            if value < bottom[c] and beta[t] > lower[t]:
+                bottom[c] = value
         chosen, worst, i = -1, tol, -1
         for c in range(groups):
-            top, bottom, at = -BIG, BIG, -1
-            for t in range(n):
-                if group[t] == c:
-                    if beta[t] < upper[t] and g[t] > top:
-                        top, at = g[t], t
-                    if beta[t] > lower[t] and g[t] < bottom:
-                        bottom = g[t]
-            if at >= 0 and top - bottom > worst:
-                chosen, worst, i = c, top - bottom, at
+            if at[c] >= 0 and top[c] - bottom[c] > worst:
+                chosen, worst, i = c, top[c] - bottom[c], at[c]
         if chosen < 0:
             break
         Ki, j, best = K[i], -1, -1.0

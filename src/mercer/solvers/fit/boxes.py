@@ -157,7 +157,7 @@ class Held(BoxSolver):
         evaluator, index = samples.operator.evaluator.cast(np.float64), samples.index
         evaluator = evaluator if index is None else evaluator.take(index, index)
         self.K: Any = np.ascontiguousarray(evaluator.quick(samples.n_jobs), dtype=np.float64)
-        self.rows = np.tile(np.arange(len(self.K)), samples.copies)  # of each variable
+        self.rows = np.arange(samples.copies * len(self.K)) % len(self.K)  # of each variable
         return self
 
     def take(self, variables: np.ndarray) -> Held:
@@ -167,7 +167,7 @@ class Held(BoxSolver):
 
     @property
     def diagonal(self) -> np.ndarray:
-        return np.diagonal(self.K)
+        return np.asarray(self.K.diagonal())
 
     def part(self, most: int) -> np.ndarray:
         some = self.rows[:: -(-len(self.rows) // most)]

@@ -76,8 +76,8 @@ class BoxSolutions(Sequence[BoxSolution]):
         if not -len(self) <= k < len(self):
             raise IndexError(f"there are {len(self)} solutions, but none at {k}.")
         k = range(len(self))[k]
-        part, numbers = slice(self.edges[k], self.edges[k + 1]), self.numbers[k].tolist()
-        course = zip((numbers[:3], numbers[3:6]), (0, int(self.edges[k + 1] - self.edges[k])), strict=True)
+        (start, stop), numbers = self.edges[k : k + 2].tolist(), self.numbers[k].tolist()
+        part, course = slice(start, stop), ((*numbers[:3], 0), (*numbers[3:6], stop - start))
         return BoxSolution(
             beta=self.beta[part],
             f=self.f[part],
@@ -91,7 +91,7 @@ class BoxSolutions(Sequence[BoxSolution]):
             status=self.ends[k],
             history=[
                 {"gap": gap, "objective": value, "violators": int(v), "working": n, "seconds": self.seconds * (n > 0)}
-                for (gap, value, v), n in course
+                for gap, value, v, n in course
             ],
             method="held",
         )
@@ -129,7 +129,8 @@ class HostMatrix:
     @property
     def unit(self) -> int:
         K = self.K
-        return exponent(np.append(K[:8], np.diagonal(K)))  # a zero diagonal, as for a negative distance, gives no scale
+        # a zero diagonal, as for a negative distance, gives no scale
+        return exponent(np.concatenate([K[:8].ravel(), K.diagonal()]))
 
     def start(self, *given: Any) -> Any:
         *problems, state, report = given
@@ -177,23 +178,25 @@ def minimise(
     if not matrix.finite:
         raise OverflowError(OVERFLOW)
     monitor, started = monitor or current(), perf_counter()
-    count, groups = len(edges) - 1, problem.groups
-    nothing = np.zeros(len(index))
+    sizes, groups = edges[1:] - edges[:-1], problem.groups
+    count, nothing = len(sizes), np.zeros(len(index))
     first = nothing if problem.start is None else problem.start
     # in units of 2ᵉ for K and 2ˢ for f all numbers are about 1, and the compiled constants fit
-    e = matrix.unit
-    s = max(exponent(problem.linear), exponent(first) + e if first.any() else -10000)
+    e, s = matrix.unit, exponent(problem.linear)
+    if first is not nothing and first.any():
+        s = max(s, exponent(first) + e)
     scaled: Any = np.ldexp if e or s else _unchanged
     with np.errstate(over="ignore"):  # FAR stands for no bound
-        lower, upper = (np.clip(scaled(bound, e - s), -FAR, FAR) for bound in problem.box)
+        lower, upper = (np.minimum(np.maximum(scaled(bound, e - s), -FAR), FAR) for bound in problem.box)
     start = scaled(first, e - s)
     beta, ridge = start.copy(), nothing if problem.ridge is None else np.ldexp(problem.ridge, -e)
     group = np.zeros(len(index), np.int64) if problem.group is None else problem.group
     f, offsets, numbers = np.zeros(len(index)), np.zeros((count, groups)), np.zeros((count, 7))
     status, steps = np.full(count, UNSEEN), np.zeros(count, np.int64)
-    course = np.tile([0.0, 0.0, 1e300, 1e300], (count, 1))
-    most = max_iter if max_iter >= 0 else max(STEPS, 100 * int(np.diff(edges).max()))
-    box = np.ldexp(problem.linear, -s), lower, upper, ridge, group
+    course = np.zeros((count, 4))
+    course[:, 2:] = 1e300
+    most = max_iter if max_iter >= 0 else max(STEPS, 100 * int(sizes.max()))
+    box = scaled(problem.linear, -s), lower, upper, ridge, group
     unit, aim = float(scaled(1.0, -e)), float(scaled(tol, -s))
 
     def begin(part: slice) -> Any:
@@ -201,8 +204,8 @@ def minimise(
         return matrix.start(unit, index, edges[part.start : part.stop + 1], box, groups, (beta, f), own)
 
     runs = [begin(part) for part in (_shares(edges, n_jobs) if matrix.splits else [slice(0, count)])]
-    rounds, early = 0, None
-    while (status <= RUNNING).any() and early is None:
+    rounds, early, running = 0, None, True
+    while running and early is None:
         try:
             early = monitor({"round": rounds})
             rounds += 1
@@ -210,14 +213,16 @@ def minimise(
             run(calls, lambda call: call(), n_jobs) if len(calls) > 1 else calls[0]()
         except KeyboardInterrupt:  # in a callback, or after the compiled call, whose results are kept
             current().interrupt()
+        running = bool((status <= RUNNING).any())
     if not (np.isfinite(f).all() and np.isfinite(numbers).all()):
         raise OverflowError(OVERFLOW)
-    beta = np.where(beta == start, first, scaled(beta, s - e))
-    f, offsets = scaled(f, s), scaled(offsets, s)
+    if e or s:
+        beta, f, offsets = np.where(beta == start, first, np.ldexp(beta, s - e)), np.ldexp(f, s), np.ldexp(offsets, s)
+        with np.errstate(over="ignore"):  # objectives scale with the square of the unit
+            numbers = np.ldexp(numbers, np.array([s, 2 * s - e, 0, s, 2 * s - e, 0, 2 * s - e]))
     values = problem.linear - f if problem.ridge is None else problem.linear - f - problem.ridge * beta
-    with np.errstate(over="ignore"):  # objectives scale with the square of the unit
-        numbers = scaled(numbers, np.array([s, 2 * s - e, 0, s, 2 * s - e, 0, 2 * s - e]))
-    ends = tuple(ENDS.get(code, early or Status.CONVERGED) for code in status.tolist())
+    other = early or Status.CONVERGED
+    ends = tuple([ENDS.get(code, other) for code in status.tolist()])
     return BoxSolutions(edges, beta, f, values, offsets, numbers, steps, ends, rounds, perf_counter() - started)
 
 
@@ -227,10 +232,11 @@ def _unchanged(values: Any, exponents: Any) -> Any:
 
 def _shares(edges: np.ndarray, n_jobs: int | None) -> list[slice]:
     """Consecutive problems in parts of about equal work, one for each thread; small problems stay together."""
-    if len(edges) == 2:
-        return [slice(0, 1)]
-    work = np.cumsum(np.diff(edges).astype(np.float64) ** 2)
-    threads = min(n_threads(n_jobs), len(work)) if work[-1] > ALONE else 1
+    sizes = edges[1:] - edges[:-1]
+    if len(sizes) == 1 or sizes @ sizes <= ALONE:
+        return [slice(0, len(sizes))]
+    work = np.cumsum(sizes.astype(np.float64) ** 2)
+    threads = min(n_threads(n_jobs), len(work))
     cuts = np.searchsorted(work, work[-1] * np.arange(1, threads) / threads)
     return [slice(a, b) for a, b in pairwise([0, *np.unique(cuts[cuts > 0]).tolist(), len(work)])]
 
