@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function
 
-from .._array import all_finite
+from .._array import all_finite, host
 from ..kernels import Definiteness
 from ..solvers.fit.many import LARGEST, PairPath, solve_pairs, vote
 from ..types import Array, Data, EstimatorLike
@@ -47,42 +47,60 @@ class PairwisePath:
         solve_pairs(np.eye(2), [np.array([0]), np.array([1])], np.ones(2), np.ones(1), 1.0)
 
     def takes(self, counts: np.ndarray) -> bool:
-        """Whether classes with these numbers of samples are small enough."""
+        """Whether classes with these numbers of samples are small enough for the host."""
         return bool(np.sort(counts)[-2:].sum() <= LARGEST)
 
     def solve(
         self,
-        K: np.ndarray,
+        K: Any,
         claim: Definiteness,
-        members: list[np.ndarray],
+        parts: list[list[np.ndarray]],
         y: Array,
         weight: np.ndarray,
         strengths: np.ndarray,
         stop: np.ndarray,
-    ) -> Answered | None:
-        """The fits to a training part for increasing C, or None where a fit would raise or warn."""
-        estimator = self.estimator
+    ) -> list[Answered] | None:
+        """The fits to each training part for increasing C, or None where a fit would raise or warn.
+
+        K is an array, or a matrix on a device; `parts` contains the members of each class.
+        """
+        found = [self._weighted(members, y, weight) for members in parts]
+        valid = claim.kind == "UNKNOWN" or (claim.is_cpd and claim.order <= 1)
+        finite = all_finite(K) if isinstance(K, np.ndarray) else K.finite
+        if not valid or not finite or None in found:
+            return None
+        tol, shape = self.estimator.tol, self.estimator.decision_function_shape
+        parts, weights = ([part[k] for part in found if part is not None] for k in (0, 1))
+        if isinstance(K, np.ndarray):
+            paths = [solve_pairs(K, *part, strengths, tol, stop) for part in zip(parts, weights, strict=True)]
+            values = K
+        else:
+            paths, values = K.solve_pairs(parts, weights, strengths, tol, stop), K.K
+        out = []
+        for path, members in zip(paths, parts, strict=True):
+            if not stop[0] and path.gaps.max() > tol:
+                worst = strengths[path.gaps.max(axis=1).argmax()]
+                message = f"SVC: tol = {tol:g} was not reached in {path.steps.max()} steps for C = {worst:g}"
+                warnings.warn(f"{message}; scale the data, or lower C.", ConvergenceWarning, stacklevel=2)
+            out.append(Answered(path, values, y[[m[0] for m in members]], shape, self.estimator.break_ties))
+        return out
+
+    def _weighted(
+        self, members: list[np.ndarray], y: Array, weight: np.ndarray
+    ) -> tuple[list[np.ndarray], np.ndarray] | None:
+        """The members of each class with positive weight, and the weights; None if a fit would raise."""
         if len(members) < 2:
             return None
-        classes = y[[m[0] for m in members]]
-        if estimator.class_weight is not None:
-            labels = y[np.concatenate(members)]
-            factors = compute_class_weight(estimator.class_weight, classes=classes, y=labels)
+        if self.estimator.class_weight is not None:
+            classes, labels = y[[m[0] for m in members]], y[np.concatenate(members)]
+            factors = compute_class_weight(self.estimator.class_weight, classes=classes, y=labels)
             if not np.all(np.isfinite(factors)):
                 return None
             weight = weight.copy()
             for m, factor in zip(members, factors, strict=True):
                 weight[m] *= factor
         members = [m[weight[m] > 0] for m in members]
-        valid = claim.kind == "UNKNOWN" or (claim.is_cpd and claim.order <= 1)
-        if not valid or any(len(m) == 0 for m in members) or not all_finite(K):
-            return None
-        path = solve_pairs(K, members, weight, strengths, estimator.tol, stop)
-        if not stop[0] and path.gaps.max() > estimator.tol:
-            worst = strengths[path.gaps.max(axis=1).argmax()]
-            message = f"SVC: tol = {estimator.tol:g} was not reached in {path.steps.max()} steps for C = {worst:g}"
-            warnings.warn(f"{message}; scale the data, or lower C.", ConvergenceWarning, stacklevel=2)
-        return Answered(path, K, classes, estimator.decision_function_shape, estimator.break_ties)
+        return None if any(len(m) == 0 for m in members) else (members, weight)
 
 
 @dataclass(frozen=True)
@@ -90,7 +108,7 @@ class Answered:
     """Solved machines, which answer for samples given as rows of the matrix."""
 
     path: PairPath
-    K: np.ndarray
+    K: Any
     classes: np.ndarray
     shape: str
     break_ties: bool
@@ -101,7 +119,7 @@ class Answered:
 
     def machines(self, rows: np.ndarray) -> list[Answers]:
         """For each fit, a classifier that knows these samples."""
-        values = self.path.decisions(self.K, rows)
+        values = host(self.path.decisions(self.K, rows))
         return [Answers(self.classes, v, self.shape, self.break_ties) for v in values]
 
 

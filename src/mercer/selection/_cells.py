@@ -25,6 +25,7 @@ from sklearn.utils.validation import _check_method_params
 
 from .. import _threads
 from .._checkpoint import Checkpoint
+from .._array import host
 from .._errors import where
 from ..context import Context
 from ..types import Array, Data, EstimatorLike
@@ -154,13 +155,16 @@ class Work:
             groups.setdefault((position(kernels, kernel), position(rests, rest)), []).append(i)
         tasks: list[tuple[_Group | None, list[Cell]]] = []
         for _, settings in sorted(groups.items()):
-            group, alone = self._group(settings), list[Cell]()
+            group, alone, joint = self._group(settings), list[Cell](), list[Cell]()
             for s in range(len(self.splits)):
                 left = [(i, s) for i in (group.settings if group else settings) if (i, s) not in found]
-                if group and group.path.takes(self._counts[s]):
+                if group and self.sample.one_for_all(group.estimator):
+                    joint += left
+                elif group and (not self.sample.on_host or group.path.takes(self._counts[s])):
                     tasks += [(group, left)] if left else []
                 else:
                     alone += left
+            tasks += [(group, joint)] if joint else []
             tasks += [(None, [cell]) for cell in sorted(alone)]
         return tasks
 
@@ -182,7 +186,7 @@ class Work:
             return None
         strengths = [self.candidates[i].get(self.along, getattr(estimator, self.along)) for i in settings]
         path = estimator.path_form(strengths)
-        if path is None or self.sample.obstacle(estimator):
+        if path is None or self.sample.obstacle(estimator, path=True):
             return None
         order = np.argsort(np.array(strengths, dtype=np.float64), kind="stable")
         return _Group(estimator, path, {settings[k]: float(strengths[k]) for k in order})
@@ -191,7 +195,7 @@ class Work:
     def _labels(self) -> tuple[np.ndarray, np.ndarray] | None:
         """The classes, and the class index of each sample, if the targets are one-dimensional labels."""
         try:
-            y = np.asarray(self.y)
+            y = np.asarray(host(self.y))
             check_classification_targets(y)
             return np.unique(y, return_inverse=True) if y.ndim == 1 else None
         except Exception:
@@ -234,40 +238,48 @@ class Work:
         )
 
     def _together(self, group: _Group, cells: list[Cell]) -> dict[Cell, dict[str, Any]] | None:
-        """Results of cells of one fold along a path; None if they must be fitted one by one."""
+        """Results of cells along a path, of one fold or of several with the same kernel; None to fit them one by one."""
         assert self._labels is not None and self._weight is not None
-        labels = self._labels[1]
-        train, test = (self.sample.everything[part] for part in self.splits[cells[0][1]])
-        started = perf_counter()
-        found = self.sample.find(group.estimator, train)
+        started, everything = perf_counter(), self.sample.everything
+        wanted, splits = {i for i, _ in cells}, sorted({s for _, s in cells})
+        settings = [i for i in group.settings if i in wanted]
+        order = self.sample.order(self._labels[1])
+        found = self.sample.find(group.estimator, everything[self.splits[splits[0]][0]], order)
         if isinstance(found, str):
             return None
-        K = np.ascontiguousarray(found.K, dtype=np.float64)
-        members = [train[labels[train] == c] for c in np.unique(labels[train])]
-        strengths = np.array([group.settings[i] for i, _ in cells])
+        K, place = found.K, np.argsort(order)
+        if self.sample.on_host:
+            K = np.ascontiguousarray(K, dtype=np.float64)
+        trains, tests = ([place[everything[self.splits[s][k]]] for s in splits] for k in (0, 1))
+        labels, y, weight = (values[order] for values in (self._labels[1], np.asarray(host(self.y)), self._weight))
+        parts = [[train[labels[train] == c] for c in np.unique(labels[train])] for train in trains]
+        strengths = np.array([group.settings[i] for i in settings])
         try:
-            solved = group.path.solve(K, found.claim, members, np.asarray(self.y), self._weight, strengths, self.stop)
+            solved = group.path.solve(K, found.claim, parts, y, weight, strengths, self.stop)
         except ValueError:  # invalid class weights: each fit reports its own error
             return None
         if solved is None:
             return None
         if self.stop[0]:
             return {}
-        fitted = perf_counter()
-        scores = {"test_scores": self._scores(solved, test)}
-        scored = perf_counter()
-        if self.search.return_train_score:
-            scores["train_scores"] = self._scores(solved, train)
-        share = 1 / len(cells)
-        times = {"fit_time": share * (fitted - started), "score_time": share * (scored - fitted)}
+        share, fitted, results = 1 / len(cells), perf_counter(), {}
+        for s, train, test, one in zip(splits, trains, tests, solved, strict=True):
+            begun = perf_counter()
+            scores = {"test_scores": self._scores(one, test, order)}
+            scored = perf_counter()
+            if self.search.return_train_score:
+                scores["train_scores"] = self._scores(one, train, order)
+            times = {"fit_time": share * (fitted - started), "score_time": (scored - begun) / len(settings)}
+            common = {"fit_error": None, "n_test_samples": len(test)} | times
+            for k, i in enumerate(settings):
+                results[i, s] = common | {name: v[k] for name, v in scores.items()}
         self.sample.count("", len(cells))
-        common = {"fit_error": None, "n_test_samples": len(test)} | times
-        return {cell: common | {name: v[k] for name, v in scores.items()} for k, cell in enumerate(cells)}
+        return {cell: results[cell] for cell in cells}
 
-    def _scores(self, solved: Any, rows: np.ndarray) -> list[Any]:
-        """Scores of each fit of a path on the samples `rows`."""
-        params = _check_method_params(self.sample.everything, params=self.score_params, indices=rows)
-        y = _safe_indexing(self.y, rows)
+    def _scores(self, solved: Any, rows: np.ndarray, order: np.ndarray) -> list[Any]:
+        """Scores of each fit of a path on some rows of its matrix, whose samples are in this order."""
+        params = _check_method_params(self.sample.everything, params=self.score_params, indices=order[rows])
+        y = host(_safe_indexing(self.y, order[rows]))
         if self.accuracy and not params:
             return (solved.labels(rows) == np.asarray(y)).mean(axis=1).tolist()
         return [_score(m, rows, y, self.scorers, params, self.search.error_score) for m in solved.machines(rows)]

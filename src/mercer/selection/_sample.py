@@ -10,11 +10,14 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.metaestimators import _safe_split
 
+from .. import _memory
 from .._array import host, namespace, on_host
 from .._errors import where
 from .._same import same
+from ..gram import Lazy
 from ..kernels import Definiteness, Kernel, Precomputed, Radial, is_kernel
 from ..methods.base import KernelEstimator, is_kernel_estimator, with_kernel
+from ..solvers.fit.boxes import Device, Samples
 from ..types import Array, Data, EstimatorLike, Namespace
 
 # parameters that do not affect the kernel; any other parameter may
@@ -50,6 +53,7 @@ class Sample:
 
     def __init__(self, X: Data, memory: int, workers: int, answers_only: bool):
         self.X, self.memory, self.workers, self.answers_only = X, memory, workers, answers_only
+        self.on_host = on_host(X)
         self.everything = np.arange(len(X) if not hasattr(X, "shape") else X.shape[0])
         self.lock = threading.Lock()
         self.settings: list[dict[str, Any]] = []
@@ -63,14 +67,25 @@ class Sample:
     def report(self) -> dict[str, Any]:
         return report(self.shared, self.matrices, int(self.distances is not None), self.plain)
 
-    def find(self, estimator: EstimatorLike, train: np.ndarray) -> Matrix | str:
-        """The matrix of the kernel as resolved by a fit to a training part, or why there is none."""
+    def order(self, labels: np.ndarray) -> np.ndarray:
+        """The order of the rows of matrices: on a device by class, so that those of a class are read together."""
+        return np.arange(len(labels)) if self.on_host else np.argsort(labels, kind="stable")
+
+    def one_for_all(self, estimator: EstimatorLike) -> bool:
+        """Whether a device solves the fits of all training parts together, since they have the same kernel."""
+        return not self.on_host and self.fixed[self._setting(estimator)] is not None
+
+    def find(self, estimator: EstimatorLike, train: np.ndarray, order: np.ndarray | None = None) -> Matrix | str:
+        """The matrix of the kernel as resolved by a fit to a training part, or why there is none.
+
+        A path reads the samples in an `order`. On a device only paths have matrices.
+        """
         with self.lock:
-            reason = self.obstacle(estimator)
+            reason = self.obstacle(estimator, path=order is not None)
             if reason:
                 return reason
             try:
-                return self._matrix(estimator, self._kernel(estimator, train))
+                return self._matrix(estimator, self._kernel(estimator, train), order)
             except Exception as error:  # if it matters, the plain fit raises it
                 return _first_line(error)
 
@@ -95,8 +110,8 @@ class Sample:
             else:
                 self.shared += fits
 
-    def obstacle(self, estimator: EstimatorLike) -> str:
-        """Why a fit cannot use a shared matrix; empty if it can."""
+    def obstacle(self, estimator: EstimatorLike, path: bool = False) -> str:
+        """Why a fit, or a path of fits, cannot use a shared matrix; empty if it can."""
         if not is_kernel_estimator(estimator) or "kernel" not in estimator.get_params(deep=False):
             return f"{where(estimator)} has no precomputed form"
         if not self.answers_only:
@@ -105,28 +120,36 @@ class Sample:
             return "gram is neither 'auto' nor 'dense'"
         if getattr(estimator, "free", None) not in (None, 0):
             return "the free part is a function of the samples"
-        if not on_host(self.X):
+        if not self.on_host and not (path and Device.compiled(self.X)):
             return "the samples are not on the host"
         if self._capacity() < 1:
             return f"({len(self.everything)}, {len(self.everything)}) matrices do not fit into memory = {self.memory}"
         return ""
 
     def _capacity(self) -> int:
-        """How many matrices fit in memory besides the squared distances and a block for each worker."""
-        return int(self.memory // (8 * len(self.everything) ** 2)) - 1 - self.workers
+        """How many matrices fit in memory: on the host besides the squared distances and a block for each worker."""
+        entries = len(self.everything) ** 2
+        if not self.on_host:
+            return int((_memory.of_device(self.X) // 2 or self.memory) // (4 * entries))
+        return int(self.memory // (8 * entries)) - 1 - self.workers
 
     def _kernel(self, estimator: KernelEstimator, train: np.ndarray) -> Kernel:
         """The kernel as resolved by a fit to the training part."""
-        own = {name: v for name, v in estimator.get_params(deep=False).items() if name not in NOT_OF_THE_KERNEL}
-        setting = position(self.settings, own)
-        if setting not in self.fixed:
-            self.fixed[setting] = self._fixed_kernel(estimator)
+        setting = self._setting(estimator)
         key = setting, train.tobytes()
         if self.fixed[setting] is None and key not in self.kernels:
             probe = clone(estimator)
             probe._check_sample(_safe_split(probe, self.X, None, train)[0])
             self.kernels[key] = probe.kernel_
         return self.fixed[setting] or self.kernels[key]
+
+    def _setting(self, estimator: KernelEstimator) -> int:
+        """The number of the estimator's setting of the kernel."""
+        own = {name: v for name, v in estimator.get_params(deep=False).items() if name not in NOT_OF_THE_KERNEL}
+        setting = position(self.settings, own)
+        if setting not in self.fixed:
+            self.fixed[setting] = self._fixed_kernel(estimator)
+        return setting
 
     def _fixed_kernel(self, estimator: KernelEstimator) -> Kernel | None:
         """The kernel of an estimator, unless its parameters depend on the samples."""
@@ -136,7 +159,7 @@ class Sample:
         probe._check_sample(self.X)
         return probe.kernel_ if probe.kernel_ == probe._kernel(getattr(probe, "n_features_in_", 1)) else None
 
-    def _matrix(self, estimator: KernelEstimator, kernel: Kernel) -> Matrix | str:
+    def _matrix(self, estimator: KernelEstimator, kernel: Kernel, order: np.ndarray | None) -> Matrix | str:
         """The matrix of all samples, or why there is none; the most recently used are kept."""
         last_first = reversed(list(enumerate(self.held)))
         place = next((i for i, (k, _) in last_first if k is kernel or k == kernel), None)
@@ -151,7 +174,11 @@ class Sample:
             given = kernel.domain.precomputed
             if getattr(estimator, "path_parameter", "") and hasattr(X, "astype"):
                 X = X.astype(np.float64, copy=False)  # paths check their stopping criterion in double precision
-            found = Matrix(X if given else self._compute(kernel, X), claim, given)
+            if self.on_host:
+                found = Matrix(X if given else self._compute(kernel, X), claim, given)
+            else:
+                gram = Lazy()._build(kernel, kernel.domain.take(X, order), np.random.default_rng(0))
+                found = Matrix(Device(estimator.tol).on(Samples(gram)).K, claim, given)
             self.matrices += not given
         except Exception as error:
             found = _first_line(error)

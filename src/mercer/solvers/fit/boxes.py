@@ -194,6 +194,13 @@ class Device(Held):
     def suits(self, samples: Samples) -> bool:
         return not on_host(samples.operator.X) and super().suits(samples)
 
+    @staticmethod
+    def compiled(X: Any) -> bool:
+        """Whether there are programs for the device of X."""
+        from .device import compiled
+
+        return compiled(X)
+
     def refusal(self, samples: Samples) -> Exception:
         if on_host(samples.operator.X):
             return ValueError(f"{where(self)} needs samples on a device; give tensors.")

@@ -25,17 +25,22 @@ from ._held import CONVERGED, MAX_ITER, PRECISION, RUNNING, UNSEEN
 from .rounds import INNER, PATIENCE, ROUNDING
 
 try:
-    from . import _triton_steps
+    from . import _triton_steps, device_path
 except ImportError:  # without Triton, or where it has no driver, steps are operations of torch
-    _triton_steps = None  # type: ignore[assignment]
+    _triton_steps = device_path = None  # type: ignore[assignment]
 
-__all__ = ["DeviceMatrix"]
+__all__ = ["DeviceMatrix", "compiled"]
 
 SIZE = 512  # variables of a working set
 WHOLE = 1024  # variables up to which the whole problem is one
 CALL = 16  # rounds between looks at the clock
 BLOCK = 1 << 28  # entries of the matrix that are computed together
 INF = float("inf")
+
+
+def compiled(values: torch.Tensor) -> bool:
+    """Whether the steps on the device of a tensor are Triton programs."""
+    return _triton_steps is not None and values.is_cuda
 
 
 class DeviceMatrix:
@@ -50,7 +55,7 @@ class DeviceMatrix:
         for r in slices(n, max(1, BLOCK // n)):  # the matrix is symmetric
             self.K[r, r.start :] = rows.tile(r, slice(r.start, None))
             self.K[r.stop :, r] = self.K[r, r.stop :].T
-        self.steps: Any = _triton_steps if _triton_steps is not None and self.K.is_cuda else _steps
+        self.steps: Any = _triton_steps if compiled(self.K) else _steps
 
     @property
     def single(self) -> bool:
@@ -75,6 +80,12 @@ class DeviceMatrix:
         part, weights = self.evaluator.cast(np.float64).take(slice(None), host(moving)), coefficients[moving]
         rows = slices(len(coefficients), max(1, BLOCK // len(moving)))
         return torch.cat([part.tile(r) @ weights for r in rows])
+
+    def solve_pairs(
+        self, parts: list[Any], weights: list[np.ndarray], strengths: np.ndarray, tol: float, stop: np.ndarray
+    ) -> list[Any]:
+        """The machines of all pairs of classes of several training parts for each C, if steps are programs."""
+        return device_path.solve_pairs(self.K, self.unit, parts, weights, strengths, tol, stop)
 
     def start(self, unit: float, index: Any, edges: Any, box: Any, groups: int, state: Any, report: Any) -> Any:
         """A function of the tolerance, the most steps and the quota that continues problems, as `_held.solve`."""

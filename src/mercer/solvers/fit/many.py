@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import _ovr_decision_function
 
+from ..._array import host, like, namespace
 from ..._units import exponent
 from ._many import solve
 from ._smo import LANES
@@ -135,7 +136,7 @@ def _scratch(size: int) -> np.ndarray:
     return held[:size]
 
 
-def vote(values: np.ndarray, classes: int, break_ties: bool = False) -> np.ndarray:
+def vote(values: Any, classes: int, break_ties: bool = False) -> np.ndarray:
     """The index of the class with most votes, from values of the pairs (last axis), positive for the first of a pair.
 
     Ties go to the first class or, with `break_ties`, to the most confident one.
@@ -146,11 +147,12 @@ def vote(values: np.ndarray, classes: int, break_ties: bool = False) -> np.ndarr
     array([0, 1])
     """
     if break_ties and classes > 2:
+        values = host(values)
         flat = values.reshape(-1, values.shape[-1])
         return _ovr_decision_function(flat < 0, -flat, classes).argmax(axis=1).reshape(values.shape[:-1])
-    exchange, seconds = _ballot(classes)
-    votes: Any = (values > 0).astype(np.float32) @ exchange  # plus one vote from each pair for its second class
-    return (votes + seconds).argmax(axis=-1)
+    xp, (exchange, seconds) = namespace(values), _ballot(classes)
+    first: Any = xp.astype(values > 0, xp.float32)  # each pair has one vote for its second class besides
+    return host(xp.argmax(first @ like(exchange, first) + like(seconds, first), axis=-1))
 
 
 @cache
