@@ -98,6 +98,8 @@ class Vectors(Domain):
         Whether CSR matrices are accepted.
     columns : int, optional
         The number of columns that the kernel requires.
+    ordered : bool
+        Whether the entries of a sparse row must be in order of their columns. They are always distinct.
     """
 
     vectors = True
@@ -109,8 +111,9 @@ class Vectors(Domain):
         upper: float | None = None,
         sparse: bool = False,
         columns: int | None = None,
+        ordered: bool = True,
     ):
-        self.lower, self.upper, self.sparse, self.columns = lower, upper, sparse, columns
+        self.lower, self.upper, self.sparse, self.columns, self.ordered = lower, upper, sparse, columns, ordered
 
     def check(self, X: Checked, owner: object, name: str = "X") -> Any:
         who = where(owner)
@@ -119,8 +122,10 @@ class Vectors(Domain):
                 raise TypeError(f"{who}: {name} is sparse, which this kernel cannot use; call {name}.toarray() first.")
             X = csr_array(X)  # a csr_matrix would multiply differences with dense rows as matrices
             if not X.has_canonical_format:  # SciPy would change the caller's arrays
-                X = X.tocsc().tocsr() if X.shape[1] <= X.nnz else X.copy()  # a faster sort
-                X.sum_duplicates()
+                by_column = X.tocsc() if X.shape[1] <= X.nnz else None  # a faster sort
+                if self.ordered or by_column is None or not by_column.has_canonical_format:
+                    X = X.copy() if by_column is None else by_column.tocsr()
+                    X.sum_duplicates()
             values = X.data
         elif is_array(X) and not isinstance(X, np.ndarray):
             values = X
