@@ -10,7 +10,7 @@ from ..._jit import njit
 from ...types import Array
 
 BIG = 1e300
-LONG, SHORT = 1.5, 1.2  # steps, relative to those to the minimum, for losses with a kink and for their squares
+LONG, SHORT = 1.5, 1.3  # steps, relative to those to the minimum, for losses with a kink and for their squares
 BLOCK, GROWTH = 10, 20  # passes whose β are averaged, for losses with a kink: at most, and those per pass more
 LEAST = 0.15  # of the shrinking threshold: smaller violations wait for a later pass
 ONE, TWO, THREE, FOUR = (np.uint64(k) for k in (1, 2, 3, 4))  # mixed with signed integers, numba would make them floats
