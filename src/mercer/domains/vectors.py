@@ -98,12 +98,11 @@ class Vectors(Domain):
         Whether CSR matrices are accepted.
     columns : int, optional
         The number of columns that the kernel requires.
-    ordered : bool
-        Whether the entries of a sparse row must be in order of their columns. They are always distinct.
     """
 
     vectors = True
     arrays = True
+    ordered = True  # whether sparse rows must be sorted by columns, which are distinct in any case
 
     def __init__(
         self,
@@ -111,9 +110,8 @@ class Vectors(Domain):
         upper: float | None = None,
         sparse: bool = False,
         columns: int | None = None,
-        ordered: bool = True,
     ):
-        self.lower, self.upper, self.sparse, self.columns, self.ordered = lower, upper, sparse, columns, ordered
+        self.lower, self.upper, self.sparse, self.columns = lower, upper, sparse, columns
 
     def check(self, X: Checked, owner: object, name: str = "X") -> Any:
         who = where(owner)

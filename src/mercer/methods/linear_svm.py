@@ -35,8 +35,16 @@ from ._forms import decision_values
 
 STEPS = 1000  # default maximum per machine
 TOGETHER = 1 << 24  # samples times machines held at once
-UNORDERED = Vectors(sparse=True, ordered=False)  # to sort sparse samples would take as long as several passes over them
 ALONE = 1 << 30  # products in a Hessian of dense samples up to which one BLAS thread is faster
+
+
+class _AnyOrder(Vectors):
+    """Sparse rows as they are, since to sort them takes as long as several passes over them."""
+
+    ordered = False
+
+
+ROWS = _AnyOrder(sparse=True)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -62,7 +70,7 @@ class LinearMachine(KernelEstimator):
         return Linear()
 
     def _check_samples(self, X: Data) -> Any:
-        return UNORDERED.check(X, self.kernel_, "X") if is_sparse(X) else super()._check_samples(X)
+        return ROWS.check(X, self.kernel_, "X") if is_sparse(X) else super()._check_samples(X)
 
     def _validate(self) -> None:
         check_number(self, "C", self.C, above=0)

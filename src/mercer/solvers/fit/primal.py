@@ -167,7 +167,11 @@ def _together(design: LinearMap, pieces: Intervals, aim: float, most: int) -> li
     room = SMALL // (max(design.X.nnz**2 // n, width**3) if short else n * width * width)
     if not room or not 1e-12 < tau < 1e12 or context.callbacks is not None:
         return []
-    nonzeros = _unsigned(design.X if design.X.has_sorted_indices else design.X.tocsc().tocsr()) if short else (*np.zeros((2, 1), np.uint32), np.zeros(1))
+    nonzeros = (
+        _unsigned(design.X if design.X.has_sorted_indices else design.X.tocsc().tocsr())
+        if short
+        else (*np.zeros((2, 1), np.uint32), np.zeros(1))
+    )
     rows, Z = (nonzeros, size - 1, design.intercept / np.sqrt(tau)), np.zeros((0 if short else n, width))
     if not short:
         Z[:, :d] = design.X.toarray() if sparse.issparse(design.X) else design.X
