@@ -276,6 +276,15 @@ def test_a_sparse_matrix_with_repeated_entries_is_left_as_it_is():
         np.testing.assert_array_equal(mine, before)
 
 
+def test_sparse_rows_in_any_order_have_distinct_columns():
+    X = csr_array((np.array([1.0, 2.0, 3.0]), np.array([1, 0, 0]), np.array([0, 2, 3])), shape=(2, 2))
+    loose, strict = Vectors(sparse=True), Vectors(sparse=True)
+    loose.ordered = False
+    assert loose.check(X, WHO).indices.tolist() == [1, 0, 0] and strict.check(X, WHO).indices.tolist() == [0, 1, 0]
+    X.indices[1] = 1
+    assert loose.check(X, WHO).toarray().tolist() == [[0.0, 3.0], [3.0, 0.0]] and X.data.tolist() == [1.0, 2.0, 3.0]
+
+
 def test_values_near_the_largest_number_are_values():
     X = np.finfo(float).max * np.array([[1.0, 0.9], [-1.0, 0.8]])
     for sample in (X, np.abs(X)):

@@ -144,6 +144,21 @@ def test_sparse_input_gives_the_dense_answer(settings, intercept) -> None:
     assert np.array_equal(sparse.predict(csr_array(S)) == target, dense.predict(S) == target)
 
 
+@pytest.mark.parametrize("settings", CLASSIFICATION + REGRESSION, ids=lambda s: "-".join(map(str, s.values())))
+@pytest.mark.parametrize("d", [20, 1200])  # by Newton's method and by coordinate descent
+def test_sparse_rows_in_any_order_give_the_dense_answer(settings, d) -> None:
+    rng = np.random.default_rng(7)
+    X, columns = rng.normal(size=(60, 15)), np.stack([rng.permutation(d)[:15] for _ in range(60)])
+    shuffled = csr_array((X.ravel(), columns.ravel(), np.arange(0, 901, 15)), shape=(60, d))
+    dense, y = shuffled.toarray(), X[:, 0] + 0.1 * rng.normal(size=60)
+    cls = LinearSVR if "epsilon" in settings.get("loss", "") else LinearSVC
+    target = y if cls is LinearSVR else y > 0
+    sparse, other = (cls(**settings, tol=1e-6, random_state=0).fit(Z, target) for Z in (shuffled, dense))
+    assert not shuffled.has_sorted_indices
+    assert sparse.solution_.objective == pytest.approx(other.solution_.objective, rel=1e-10)
+    assert np.allclose(sparse.predict(shuffled), other.predict(dense), atol=1e-4)
+
+
 @pytest.mark.parametrize("settings", CLASSIFICATION[:2] + REGRESSION, ids=lambda s: "-".join(map(str, s.values())))
 @pytest.mark.parametrize("intercept", [1.0, np.inf])
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])

@@ -102,6 +102,7 @@ class Vectors(Domain):
 
     vectors = True
     arrays = True
+    ordered = True  # whether sparse rows must be sorted by columns, which are distinct in any case
 
     def __init__(
         self,
@@ -119,8 +120,10 @@ class Vectors(Domain):
                 raise TypeError(f"{who}: {name} is sparse, which this kernel cannot use; call {name}.toarray() first.")
             X = csr_array(X)  # a csr_matrix would multiply differences with dense rows as matrices
             if not X.has_canonical_format:  # SciPy would change the caller's arrays
-                X = X.tocsc().tocsr() if X.shape[1] <= X.nnz else X.copy()  # a faster sort
-                X.sum_duplicates()
+                by_column = X.tocsc() if X.shape[1] <= X.nnz else None  # a faster sort
+                if self.ordered or by_column is None or not by_column.has_canonical_format:
+                    X = X.copy() if by_column is None else by_column.tocsr()
+                    X.sum_duplicates()
             values = X.data
         elif is_array(X) and not isinstance(X, np.ndarray):
             values = X

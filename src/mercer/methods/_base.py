@@ -238,7 +238,7 @@ class KernelEstimator(Estimator):
         self.kernel_.validate()
         domain = self.kernel_.domain
         if X is not given_X or not domain.takes(X):  # otherwise nothing is left to check or convert
-            X = domain.check(X, self.kernel_, "X")
+            X = self._check_samples(X)
         X = domain.training(X)
         self._check_values(X)
         if options.get("y_numeric") and (isinstance(X, np.ndarray) or is_sparse(X)) and X.dtype == np.float32:
@@ -273,7 +273,11 @@ class KernelEstimator(Estimator):
             floats = [namespace(X).isdtype(dtype, "real floating") for dtype in (X.dtype, self.dtype_)]
             if domain.numbers or all(floats):  # labels of different types may compare equal as they are
                 X = X.astype(self.dtype_) if is_sparse(X) else namespace(X).astype(X, self.dtype_)
-        return domain.check(X, self.kernel_, "X")
+        return self._check_samples(X)
+
+    def _check_samples(self, X: Data) -> Any:
+        """Check samples or new points as the kernel requires."""
+        return self.kernel_.domain.check(X, self.kernel_, "X")
 
     def _check_data(self, kernel: Kernel, X: Data, y: Array, reset: bool, **options: Any) -> tuple[Any, Any]:
         domain = kernel.domain

@@ -67,13 +67,13 @@ class PairwisePath:
         found = [self._weighted(members, y, weight) for members in parts]
         valid = claim.kind == "UNKNOWN" or (claim.is_cpd and claim.order <= 1)
         finite = all_finite(K) if isinstance(K, np.ndarray) else K.finite
-        if not valid or not finite or None in found:
+        known = [part for part in found if part is not None]
+        if not valid or not finite or len(known) < len(found):
             return None
         tol, shape = self.estimator.tol, self.estimator.decision_function_shape
-        parts, weights = ([part[k] for part in found if part is not None] for k in (0, 1))
+        parts, weights = [part for part, _ in known], [weight for _, weight in known]
         if isinstance(K, np.ndarray):
-            paths = [solve_pairs(K, *part, strengths, tol, stop) for part in zip(parts, weights, strict=True)]
-            values = K
+            paths, values = [solve_pairs(K, *part, strengths, tol, stop) for part in known], K
         else:
             paths, values = K.solve_pairs(parts, weights, strengths, tol, stop), K.K
         out = []

@@ -21,6 +21,7 @@ from .._threads import one_blas_thread
 from .._units import SQUARED, unit_of_squares
 from ..basis import Polynomials
 from ..context import Status
+from ..domains import Vectors
 from ..kernels import Kernel, Linear
 from ..solvers.fit.dual_sets import Intervals, Simplices
 from ..solvers.fit.linear_map import LinearMap
@@ -35,6 +36,15 @@ from ._forms import decision_values
 STEPS = 1000  # default maximum per machine
 TOGETHER = 1 << 24  # samples times machines held at once
 ALONE = 1 << 30  # products in a Hessian of dense samples up to which one BLAS thread is faster
+
+
+class _AnyOrder(Vectors):
+    """Sparse rows as they are, since to sort them takes as long as several passes over them."""
+
+    ordered = False
+
+
+ROWS = _AnyOrder(sparse=True)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -58,6 +68,9 @@ class LinearMachine(KernelEstimator):
 
     def _kernel(self, n_features: int) -> Kernel:
         return Linear()
+
+    def _check_samples(self, X: Data) -> Any:
+        return ROWS.check(X, self.kernel_, "X") if is_sparse(X) else super()._check_samples(X)
 
     def _validate(self) -> None:
         check_number(self, "C", self.C, above=0)

@@ -24,8 +24,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_method_params
 
 from .. import _threads
-from .._checkpoint import Checkpoint
 from .._array import host
+from .._checkpoint import Checkpoint
 from .._errors import where
 from ..context import Context
 from ..types import Array, Data, EstimatorLike
@@ -238,7 +238,7 @@ class Work:
         )
 
     def _together(self, group: _Group, cells: list[Cell]) -> dict[Cell, dict[str, Any]] | None:
-        """Results of cells along a path, of one fold or of several with the same kernel; None to fit them one by one."""
+        """Results of cells along a path, of one fold or of several with one kernel; None to fit them one by one."""
         assert self._labels is not None and self._weight is not None
         started, everything = perf_counter(), self.sample.everything
         wanted, splits = {i for i, _ in cells}, sorted({s for _, s in cells})

@@ -8,9 +8,9 @@ from scipy.sparse import csc_array, csr_array, random_array
 from mercer import LinearSVC
 from mercer.context import Context, Status
 from mercer.solvers.fit import primal, primal_l1
-from mercer.solvers.fit._lasso import lasso_columns, lasso_exactly, scaled_columns
+from mercer.solvers.fit._lasso import _along_signs, lasso_columns, lasso_exactly, scaled_columns
 from mercer.solvers.fit.dual_sets import Intervals, Simplices
-from mercer.solvers.fit.l1 import violation
+from mercer.solvers.fit.l1 import along_signs, violation
 from mercer.solvers.fit.linear_map import LinearMap
 from mercer.solvers.fit.primal import minimise, search
 from mercer.solvers.fit.primal_l1 import minimise_l1
@@ -109,6 +109,33 @@ def test_l1_by_lapack_and_by_compiled_code(monkeypatch) -> None:
     np.testing.assert_allclose(found[0].weights, found[1].weights, atol=1e-6)
 
 
+@pytest.mark.parametrize("limit", [0, 1000])
+def test_l1_with_more_features_than_samples_meets_its_conditions(limit, monkeypatch) -> None:
+    """More weights than samples are nonzero on the way, so that many drop out in a step with fixed signs."""
+    monkeypatch.setattr(primal_l1, "COMPILED", limit)
+    X, cost = np.random.default_rng(5).normal(size=(30, 400)), np.full(30, 5.0)
+    solution = minimise_l1(LinearMap(X, True, 0.5), Intervals.classification(SIGN, cost, True), 1e-6, 1000)
+    w, b = solution.weights, float(solution.intercept)
+    beta = 2 * cost * np.maximum(0, 1 - SIGN * (X @ w + b)) * SIGN
+    slope = X.T @ beta
+    assert solution.converged and 5 < np.count_nonzero(w) <= 30
+    assert np.abs(slope).max() <= 1 + 1e-5 and abs(beta.sum()) <= 0.5 + 1e-5
+    np.testing.assert_allclose(slope[w != 0], np.sign(w[w != 0]), atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_compiled_steps_with_fixed_signs_are_those_that_solve_anew(seed) -> None:
+    rng = np.random.default_rng(seed)
+    A, g, v = rng.normal(size=(60, 40)), 30 * rng.normal(size=40), rng.normal(size=40)
+    H, penalty, expected = A.T @ A, np.where(np.arange(40) % 8, 3.0, 0.0), v.copy()
+    v[5] = expected[5] = 0.0
+    slope, start = g.copy(), v.copy()
+    along_signs(H, g.copy(), penalty, expected, np.linalg.solve)
+    assert _along_signs(H, slope, penalty, v) and 8 < np.count_nonzero(v == 0) < 35
+    np.testing.assert_allclose(v, expected, atol=1e-10)
+    np.testing.assert_allclose(slope, g + H @ (v - start), atol=1e-9)
+
+
 def test_l1_of_sparse_and_wide_samples_is_that_of_dense_ones() -> None:
     """Coordinate descent comes first for them."""
     rng = np.random.default_rng(3)
@@ -181,6 +208,8 @@ def test_a_loose_tolerance_that_is_met_counts_as_converged(tol) -> None:
     X = np.random.default_rng(1).normal(size=(30, 3))
     found = minimise(LinearMap(X, True, 0.0), BOXES["hinge"], tol, 1000)
     assert found.status is Status.CONVERGED and found.gap <= tol**2 * found.objective
+    found = minimise_l1(LinearMap(np.hstack([X, X**2, X**3]), True, 1.0), BOXES["squared hinge"], tol, 1000)
+    assert found.status is Status.CONVERGED and 1e-6 * found.objective < found.gap <= tol**2 * found.objective
 
 
 @pytest.mark.parametrize("sparse", [False, True])

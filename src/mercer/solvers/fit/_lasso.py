@@ -99,35 +99,76 @@ def lasso_exactly(H: Array, g: Array, penalty: Any, v: Array, tol: float, sweeps
 
 @njit
 def _along_signs(H: Array, g: Array, penalty: Any, v: Array) -> bool:
-    """`l1.along_signs` for positive definite H; False, with v as good as before, if rounding makes H indefinite."""
+    """`l1.along_signs` for positive definite H; False, with v as it was, if rounding makes H indefinite."""
     used, m = np.empty(len(v), np.int64), 0
     for j in range(len(v)):
         if (v[j] != 0.0 or penalty[j] == 0.0) and H[j, j] > 0:
             used[m] = j
             m += 1
-    while m:
-        A, step = np.empty((m, m)), np.empty(m)
-        for a in range(m):
-            j = used[a]
-            for b in range(a, m):
-                A[a, b] = H[j, used[b]]
-            step[a] = (penalty[j] if v[j] < 0 else -penalty[j]) - g[j]
-        if not _solve(A, step):
-            return False
+    A, goal = np.empty((m, m)), np.empty(m)
+    for a in range(m):
+        j = used[a]
+        for b in range(a, m):
+            A[a, b] = H[j, used[b]]
+        goal[a] = (penalty[j] if v[j] < 0 else -penalty[j]) - g[j]
+    if not _solve(A, goal):
+        return False
+    walk(A, goal, used[:m], H, g, penalty, v)
+    return True
+
+
+@njit
+def walk(U: Array, step: Array, used: Any, H: Array, g: Array, penalty: Any, v: Array) -> None:
+    """Move the used entries of v by `step`, to the minimum with these signs, as in `l1.along_signs`; H = UᵀU there.
+
+    With entries D held at 0, H⁻¹ becomes H⁻¹ − Σ qqᵀ/q_k over the k in D, with q column k of the inverse before k.
+    """
+    m = len(used)
+    goal, x, held = step.copy(), np.empty(m), np.zeros(m, np.bool_)
+    for a in range(m):
+        x[a] = v[used[a]]
+        goal[a] += x[a]
+    Q, dropped = np.empty((m, m)), np.empty(m, np.int64)
+    for count in range(m + 1):
         t, first = 1.0, -1
         for a in range(m):
-            j = used[a]
-            if penalty[j] > 0 and v[j] * (v[j] + step[a]) < 0 and -v[j] / step[a] < t:
-                t, first = -v[j] / step[a], a
+            if not held[a] and penalty[used[a]] > 0 and x[a] * goal[a] < 0 and x[a] / (x[a] - goal[a]) < t:
+                t, first = x[a] / (x[a] - goal[a]), a
         for a in range(m):
-            move = t * step[a]
-            v[used[a]] += move
-            for k in range(len(v)):
-                g[k] += H[used[a], k] * move
+            x[a] += t * (goal[a] - x[a])
         if first < 0:
-            return True
-        v[used[first]] = 0.0
-        m -= 1
-        for a in range(first, m):
-            used[a] = used[a + 1]
-    return True
+            break
+        held[first], dropped[count] = True, first
+        q = Q[count]
+        _column_of_inverse(U, first, q)
+        for b in range(count):
+            share = Q[b, first] / Q[b, dropped[b]]
+            for a in range(m):
+                q[a] -= share * Q[b, a]
+        share = goal[first] / q[first]
+        for a in range(m):
+            goal[a] -= share * q[a]
+        for b in range(count + 1):
+            x[dropped[b]] = goal[dropped[b]] = 0.0
+    for a in range(m):
+        move = x[a] - v[used[a]]
+        v[used[a]] = x[a]
+        for k in range(len(v)):
+            g[k] += H[used[a], k] * move
+
+
+@njit
+def _column_of_inverse(U: Array, k: int, q: Array) -> None:
+    """Column k of (UᵀU)⁻¹."""
+    m = len(q)
+    q[:] = 0.0
+    q[k] = 1.0
+    for i in range(k, m):
+        q[i] /= U[i, i]
+        for j in range(i + 1, m):
+            q[j] -= U[i, j] * q[i]
+    for i in range(m - 1, -1, -1):
+        total = q[i]
+        for j in range(i + 1, m):
+            total -= U[i, j] * q[j]
+        q[i] = total / U[i, i]

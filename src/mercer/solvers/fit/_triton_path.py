@@ -190,7 +190,7 @@ def along(
 
     `variables` are the rows of K, diagonals, weights of C, numbers of the first class and of all; `strengths` the C of
     each chain, zero after its last; `state` contains β for each C, f, what can move, and the place in the chain;
-    `report` the offsets, gaps and steps, which are −1 before a problem begins. The rows of all have a place after the last C.
+    `report` the offsets, gaps and steps, which are −1 before a problem begins.
     """
     programs, width = variables[0].shape
     _along[(programs,)](

@@ -1,7 +1,7 @@
 r"""The machines of `many` on a device: all pairs of classes of several training parts, over a range of C.
 
 All parts share one kernel matrix in single precision, as in LIBSVM; f, β and the criterion are in double precision. A
-program follows a chain of increasing C with warm starts; chains are as long as leaves enough of them to fill the device.
+program follows a chain of increasing C with warm starts; the chains are as long as their number fills the device.
 """
 
 from __future__ import annotations
@@ -98,9 +98,7 @@ def solve_pairs(
     steps = torch.full((programs, length), -1, dtype=torch.int32, device=K.device)
     ends = (along > 0).sum(dim=1)
     while not stop[0] and bool((place < ends).any()):
-        _triton_path.along(
-            K, unit, variables, along, (beta, y, able, place), (offsets, gaps, steps), tol, most, QUOTA
-        )
+        _triton_path.along(K, unit, variables, along, (beta, y, able, place), (offsets, gaps, steps), tol, most, QUOTA)
     settings = np.flatnonzero(host(own > 0).ravel())  # places of the values of C in the chains of a pair
     found = [host(v).reshape(len(pairs), -1)[:, settings].T for v in (offsets, gaps, steps)]
     beta = torch.ldexp(beta, torch.tensor(-e)).reshape(len(pairs), -1, width)
@@ -108,7 +106,7 @@ def solve_pairs(
     for s, members in enumerate(parts):
         mine = [k for k, pair in enumerate(pairs) if pair[0] == s]
         edges = np.cumsum([0] + [len(m) for m in members])
-        coefficients = beta.new_zeros((len(strengths), len(members) - 1, int(edges[-1])))
+        coefficients: Any = beta.new_zeros((len(strengths), len(members) - 1, int(edges[-1])))
         for k in mine:
             _, a, b = pairs[k]
             first = len(members[a])

@@ -21,14 +21,16 @@ class LinearMap:
     @cached_property
     def columns(self) -> Any:
         """The matrix of f in the unknowns, by columns."""
-        X, ones = self.X.tocsc() if issparse(self.X) else self.X, np.ones((self.n, 1))
+        if not issparse(self.X):
+            rows = np.ones((len(self.penalty), self.n))
+            rows[: self.d] = self.X.T
+            return rows.T
+        X, ones = self.X.tocsc(), np.ones(self.n)
         if not self.intercept:
             return X
-        if not issparse(X):
-            return np.concatenate([X, ones], axis=1)
         indices = np.concatenate([X.indices, np.arange(self.n, dtype=X.indices.dtype)])
         indptr = np.append(X.indptr, X.indptr[-1:] + X.indptr.dtype.type(self.n))
-        return csc_array((np.concatenate([X.data, ones[:, 0]]), indices, indptr), shape=(self.n, self.d + 1))
+        return csc_array((np.concatenate([X.data, ones]), indices, indptr), shape=(self.n, self.d + 1))
 
     @cached_property
     def occurring(self) -> tuple[np.ndarray, LinearMap]:

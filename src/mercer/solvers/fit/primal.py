@@ -58,7 +58,7 @@ QUICK = 100  # steps of that code before the general code takes over
 DENSE = 0.25  # part of sparse X that is not zero above which that code uses dense rows
 LANES = 8  # numbers in a vector of that code
 ALIKE = 1e-3  # smallest over largest pivot above which squares of X are as accurate as X
-PASSES = 600  # of coordinate descent before Newton's method takes over
+PASSES = 600  # over all samples, in coordinate descent, before Newton's method takes over
 THREADS = 1 << 17  # numbers of X times machines above which these are split over threads
 WORK = 1 << 28  # numbers of X processed by coordinate descent between checks for a stop
 
@@ -97,7 +97,7 @@ def minimise(
         The loss.
     tol : float > 0
     max_iter : int
-        Maximum number of Newton steps and of passes of coordinate descent.
+        Maximum number of Newton steps and of passes of coordinate descent over all samples.
     seed : int
         For the order of coordinate descent; it does not affect the minimiser.
     report : callable, optional
@@ -167,7 +167,11 @@ def _together(design: LinearMap, pieces: Intervals, aim: float, most: int) -> li
     room = SMALL // (max(design.X.nnz**2 // n, width**3) if short else n * width * width)
     if not room or not 1e-12 < tau < 1e12 or context.callbacks is not None:
         return []
-    nonzeros = _unsigned(design.X.sorted_indices()) if short else (*np.zeros((2, 1), np.uint32), np.zeros(1))
+    nonzeros = (
+        _unsigned(design.X if design.X.has_sorted_indices else design.X.tocsc().tocsr())
+        if short
+        else (*np.zeros((2, 1), np.uint32), np.zeros(1))
+    )
     rows, Z = (nonzeros, size - 1, design.intercept / np.sqrt(tau)), np.zeros((0 if short else n, width))
     if not short:
         Z[:, :d] = design.X.toarray() if sparse.issparse(design.X) else design.X
@@ -199,7 +203,7 @@ def _by_rows(design: LinearMap, pieces: Intervals, aim: float, most: int, seed: 
     rows = _unsigned(X)
     parts = pieces.target, pieces.cost, pieces.lower, pieces.upper
     beta, w, numbers = np.zeros((machines, n)), np.zeros((machines, d + 1)), np.zeros((machines, 2))
-    order, course = np.tile(np.arange(n), (machines, 1)), np.tile([n, BIG, 0.3], (machines, 1))
+    order, course = np.tile(np.arange(n), (machines, 1)), np.tile([n, BIG, 0.3, 0], (machines, 1))
     passes, made, chunk = np.zeros(machines, np.int64), 0, max(1, WORK // (machines * (X.nnz + n)))
     state = beta, w, order, course, numbers, passes
 

@@ -23,10 +23,10 @@ from scipy import linalg, sparse
 from ...context import Status, current
 from ...types import Array
 from ._coordinate_descent import BIG, descend_features
-from ._lasso import lasso, lasso_columns, lasso_exactly, scaled_columns
+from ._lasso import lasso, lasso_columns, lasso_exactly, scaled_columns, walk
 from ._newton_equations import Factored
 from .dual_sets import Intervals
-from .l1 import along_signs, violation
+from .l1 import violation
 from .linear_map import LinearMap
 from .primal import DIRECT, FLOOR, NOTHING, ROUNDING, PrimalSolution
 
@@ -88,18 +88,21 @@ def minimise_l1(
         else:
             root = np.where(active, np.sqrt(2 * pieces.cost), 0.0)
             v = _product_minimiser(columns, root, S, g[S], penalty[S], V[S])
-        step = np.zeros_like(V)
-        step[S] = v - V[S]
-        t = _backtrack(design, pieces, V, F, step, objective, float(g @ step))
-        promised = -float(g @ step) - float(penalty @ (np.abs(V + step) - np.abs(V)))
+        goal = V.copy()
+        goal[S] = v
+        linear, moved = float(g[S] @ (v - V[S])), design.values(goal)
+        promised = -linear - float(penalty[S] @ (np.abs(v) - np.abs(V[S])))
+        t = _backtrack(pieces, penalty, V, F, goal - V, moved - F, objective, linear)
         if t == 0 or (idle > 10 and promised < NOTHING * objective):
             break
-        V = V + t * step
-        V[S] = v if t == 1 else V[S]  # so that zeros are exact
-        F = design.values(V)
+        if t == 1:
+            V, F = goal, moved  # zeros are exact
+        else:
+            V = V + t * (goal - V)
+            F = design.values(V)
         steps += 1
     b = V[-1] if design.intercept else np.zeros(())
-    if gap <= (ROUNDING if status is Status.PRECISION else aim) * objective:
+    if gap <= (max(ROUNDING, aim) if status is Status.PRECISION else aim) * objective:
         status = Status.CONVERGED
     return PrimalSolution(V[: design.d], b, beta, objective, gap, status=status, n_iter=steps, method="l1")
 
@@ -156,8 +159,9 @@ def _product_minimiser(
     """`_model_minimiser` for H = YᵀY with Y the columns S times `root`; H is not formed if Y is sparser."""
     if not sparse.issparse(columns):
         active = root > 0
-        Y = columns[np.ix_(active, S)] * root[active, None]
-        return _model_minimiser(Y.T @ Y, g, penalty, start)
+        Y = columns.T[S][:, active]
+        Y *= root[active]
+        return _model_minimiser(Y @ Y.T, g, penalty, start)
     indptr, indices, data = scaled_columns((columns.indptr, columns.indices, columns.data), root, S)
     if len(data) < len(S) ** 2:
         v, tol = start.copy(), ACCURACY * violation(g, start, penalty)
@@ -178,23 +182,26 @@ def _model_minimiser(H: np.ndarray, g: np.ndarray, penalty: np.ndarray, start: n
     with suppress(linalg.LinAlgError):
         for _ in range(rounds):
             lasso(H, g + H @ (v - start), penalty, v, tol, SWEEPS)
-            along_signs(H, g + H @ (v - start), penalty, v, lambda A, b: linalg.cho_solve(linalg.cho_factor(A), b))
-            if violation(g + H @ (v - start), v, penalty) <= tol:
+            now = g + H @ (v - start)
+            used = np.flatnonzero(((v != 0) | (penalty == 0)) & (np.diagonal(H) > 0))
+            factor = linalg.cholesky(H[np.ix_(used, used)], check_finite=False)
+            move = linalg.cho_solve((factor, False), -(now + penalty * np.sign(v))[used], check_finite=False)
+            walk(np.ascontiguousarray(factor), move, used, H, now, penalty, v)
+            if violation(now, v, penalty) <= tol:
                 break
     return v
 
 
 def _backtrack(
-    design: LinearMap, pieces: Intervals, V: Array, F: Array, step: Array, objective: float, linear: float
+    pieces: Intervals, penalty: Array, V: Array, F: Array, step: Array, D: Array, objective: float, linear: float
 ) -> float:
     """The first of 1, ½, ¼, … that lowers the objective by a fraction of the predicted decrease; 0 if none does."""
-    D, t = design.values(step), 1.0
-    before = float(design.penalty @ np.abs(V))
+    t, before = 1.0, float(penalty @ np.abs(V))
     while t > 1e-12:
         moved = F + t * D
-        penalty = float(design.penalty @ np.abs(V + t * step))
-        now = penalty + float(pieces.value(pieces.attain(moved), moved).sum())
-        promised = t * linear + penalty - before
+        after = float(penalty @ np.abs(V + t * step))
+        now = after + float(pieces.value(pieces.attain(moved), moved).sum())
+        promised = t * linear + after - before
         if now <= objective + 0.01 * promised + 1e-14 * objective:
             return t
         t *= 0.5
