@@ -18,11 +18,13 @@ THEMES = {
     "Classification and regression": {
         "svm": "Support vector machines",
         "gpu_svm": "Support vector machines on a GPU",
+        "gpu_grid": "Searches on a GPU",
         "small_data": "Small data and single rows",
         "growth": "From thirty rows to a hundred thousand",
         "grid_search": "A grid over C and γ",
         "linear_svm": "Linear machines",
         "logistic": "Logistic regression",
+        "gpu_methods": "Ridge, components and logistic regression on a GPU",
         "ridge_cv": "Ridge regression by leave-one-out",
         "tuning": "Tuning by gradients",
         "spline": "Smoothing splines",

@@ -135,11 +135,11 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
 
 def thrift(owner: Any, method: Callable[..., Any], error: Exception) -> MatrixMemoryError:
     """The error when an estimator's method runs out of memory, with the remedies that its parameters allow."""
-    need = (
-        str(error).partition("; ")[0]
-        if isinstance(error, MatrixMemoryError)
-        else f"memory ran out{f' ({str(error).splitlines()[0]})' * bool(str(error))}"
-    )
+    text = str(error)
+    if isinstance(error, MatrixMemoryError):
+        need = text.partition("; ")[0]
+    else:
+        need = f"memory ran out ({text.splitlines()[0]})" if text else "memory ran out"
     if "fit" not in method.__name__:
         remedy = "pass fewer rows at a time"
     else:

@@ -33,6 +33,7 @@ from ._sample import NOT_OF_THE_KERNEL, Sample, position
 from ._work import run
 
 Cell = tuple[int, int]  # setting and fold
+ANSWERS = {"decision_function", "predict", "predict_log_proba", "predict_proba", "score_samples", "transform"}
 SCORES, COUNTS = ("test_scores", "train_scores"), ("n_test_samples", "fit_time", "score_time")  # of a cell
 
 
@@ -336,11 +337,23 @@ class _Scorer:
         self.scorer = scorer
 
     def __call__(self, cell: _Cell, index: np.ndarray, *y: Any, **params: Any) -> Any:
-        return self.scorer(cell.machine, cell.samples(index), *y, **params)
+        machine, y = (cell.machine, y) if cell.sample.on_host else (_Answering(cell.machine), tuple(map(host, y)))
+        return self.scorer(machine, cell.samples(index), *y, **params)
 
     def _accept_sample_weight(self) -> bool:
         """Used by scikit-learn before it passes weights on."""
         return self.scorer._accept_sample_weight()
+
+
+class _Answering:
+    """A machine whose answers are arrays on the host."""
+
+    def __init__(self, machine: Any):
+        self.machine = machine
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.machine, name)
+        return (lambda *given: host(value(*given))) if name in ANSWERS else value
 
 
 def _names(scores: Array) -> set[str] | None:

@@ -22,7 +22,7 @@ from sklearn.utils import Bunch, check_random_state, get_tags, indexable
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_method_params
 
-from .._array import host
+from .._array import host, on_host
 from .._errors import check_number, require_target, where
 from .._folds import drawn
 from ..context import Context, Status, kept
@@ -91,8 +91,11 @@ class KernelSearchCV(GridSearchCV):
     the training part of each fold, as in plain cross-validation. Folds with different values have different matrices,
     each shared by the settings of the other parameters. A fit computes its own matrix, with the reason in `sharing_`,
     if the estimator has no precomputed form, if its `gram` is not "auto" or "dense", if a free part needs the samples
-    (``free=1``), if the scoring is a function, if the data are on a device, if the whole sample is rejected, or if
-    memory is short.
+    (``free=1``), if the scoring is a function, if the whole sample is rejected, or if memory is short.
+
+    *Devices.* For samples on a CUDA device with Triton, settings of `SVC` that differ only in C are solved there, for
+    all folds together, on a matrix in single precision; other fits are plain. `memory` does not apply: matrices use up
+    to half of the device's memory.
 
     *Equality.* A kernel is a function of two samples, so the matrices of the folds are blocks of the matrix of all
     samples. Solutions agree up to rounding or, for iterative methods, up to their ``tol``.
@@ -177,8 +180,9 @@ class KernelSearchCV(GridSearchCV):
         X, y = indexable(X, y)
         routed = self._get_routed_params_for_fit(params)
         tried = self._drawn(X, y, routed)
-        splitter = check_cv(self.cv, tried.y, classifier=is_classifier(self.estimator))
-        splits = list(splitter.split(tried.X, tried.y, **tried.routed.splitter.split))
+        targets = tried.y if on_host(tried.y) else host(tried.y)
+        splitter = check_cv(self.cv, targets, classifier=is_classifier(self.estimator))
+        splits = list(splitter.split(tried.X, targets, **tried.routed.splitter.split))
         work = Work(self, tried.X, tried.y, scorers, splits, tried.routed)
         context = Context(self.time_budget, self)
         context.begin(None, X=X, y=y)

@@ -15,7 +15,7 @@ from ._many import FAR
 BLOCK, WARPS = 4096, 16
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n", "width", "chain", "most", "quota"])  # one program for all sizes
 def _along(
     K,
     unit,

@@ -101,7 +101,7 @@ def solve_pairs(
         _triton_path.along(K, unit, variables, along, (beta, y, able, place), (offsets, gaps, steps), tol, most, QUOTA)
     settings = np.flatnonzero(host(own > 0).ravel())  # places of the values of C in the chains of a pair
     found = [host(v).reshape(len(pairs), -1)[:, settings].T for v in (offsets, gaps, steps)]
-    beta = torch.ldexp(beta, torch.tensor(-e)).reshape(len(pairs), -1, width)
+    beta = (unit * beta).reshape(len(pairs), -1, width)
     out = []
     for s, members in enumerate(parts):
         mine = [k for k, pair in enumerate(pairs) if pair[0] == s]
