@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function
 
-from .._array import all_finite, host
+from .._array import host
 from ..kernels import Definiteness
 from ..solvers.fit.many import LARGEST, PairPath, solve_pairs, vote
 from ..types import Array, Data, EstimatorLike
@@ -62,13 +62,12 @@ class PairwisePath:
     ) -> list[Answered] | None:
         """The fits to each training part for increasing C, or None where a fit would raise or warn.
 
-        K is an array, or a matrix on a device; `parts` contains the members of each class.
+        K is a finite array, or a finite matrix on a device; `parts` contains the members of each class.
         """
         found = [self._weighted(members, y, weight) for members in parts]
         valid = claim.kind == "UNKNOWN" or (claim.is_cpd and claim.order <= 1)
-        finite = all_finite(K) if isinstance(K, np.ndarray) else K.finite
         known = [part for part in found if part is not None]
-        if not valid or not finite or len(known) < len(found):
+        if not valid or len(known) < len(found):
             return None
         tol, shape = self.estimator.tol, self.estimator.decision_function_shape
         parts, weights = [part for part, _ in known], [weight for _, weight in known]

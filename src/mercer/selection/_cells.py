@@ -246,7 +246,7 @@ class Work:
         settings = [i for i in group.settings if i in wanted]
         order = self.sample.order(self._labels[1])
         found = self.sample.find(group.estimator, everything[self.splits[splits[0]][0]], order)
-        if isinstance(found, str):
+        if isinstance(found, str) or not found.finite:
             return None
         K, place = found.K, np.argsort(order)
         if self.sample.on_host:

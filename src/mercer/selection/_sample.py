@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.metaestimators import _safe_split
 
 from .. import _memory
-from .._array import host, namespace, on_host
+from .._array import all_finite, host, is_array, namespace, on_host
 from .._errors import where
 from .._same import same
 from ..gram import Lazy
@@ -40,12 +42,18 @@ class _SquaredDistance(Radial):
         return s
 
 
-class Matrix(NamedTuple):
+@dataclass(frozen=True)
+class Matrix:
     """k(X), the definiteness proven for k in the dimension of X, and whether X is the matrix itself."""
 
     K: Any
     claim: Definiteness
     given: bool
+
+    @cached_property
+    def finite(self) -> bool:
+        """Whether all numbers are finite."""
+        return all_finite(self.K) if is_array(self.K) else bool(self.K.finite)
 
 
 class Sample:

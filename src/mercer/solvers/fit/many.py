@@ -63,17 +63,23 @@ class PairPath:
 
     def decisions(self, K: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Values at the samples of some rows of K, of shape (m, rows, pairs); positive for a pair's first class."""
-        strengths, others, _ = self.coefficients.shape
+        moved, last = self._moves()
+        others, columns = self.coefficients.shape[1], K[rows][:, self.order]
         place = {pair: k for k, pair in enumerate(combinations(range(others + 1), 2))}
-        values, columns = np.empty((len(place), strengths, len(rows))), K[rows][:, self.order]
-        values[...] = self.offsets.T[:, :, None]
+        values = np.zeros((len(place), len(moved), len(rows)))
         for c in range(others + 1):  # class by class: in a pair, all others have zero coefficients
             part = slice(self.edges[c], self.edges[c + 1])
-            coefficients = self.coefficients[:, :, part].transpose(1, 0, 2).reshape(strengths * others, -1)
-            products = (coefficients @ columns[:, part].T).reshape(others, strengths, -1)
+            coefficients = self.coefficients[moved, :, part].transpose(1, 0, 2).reshape(others * len(moved), -1)
+            products = (coefficients @ columns[:, part].T).reshape(others, len(moved), -1)
             for o, product in zip((o for o in range(others + 1) if o != c), products, strict=True):
                 values[place[min(c, o), max(c, o)]] += product
-        return values.transpose(1, 2, 0)
+        return values.transpose(1, 2, 0)[last] + self.offsets[:, None]
+
+    def _moves(self) -> tuple[np.ndarray, np.ndarray]:
+        """The values of C with coefficients of their own, and for each value the place of the last such one."""
+        moves = np.ones(len(self.coefficients), bool)
+        moves[1:] = (self.coefficients[1:] != self.coefficients[:-1]).any(axis=(1, 2))
+        return np.flatnonzero(moves), np.cumsum(moves) - 1
 
 
 def solve_pairs(
