@@ -8,10 +8,12 @@ stored), "factor" (a thin Z with K̂ = ZZᵀ is stored) and more.
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from scipy.linalg import get_blas_funcs
 from sklearn.base import BaseEstimator
 
 from .._array import eye, host, namespace
@@ -96,6 +98,11 @@ class Operator:
     def entries(self) -> Any:
         """All non-zero entries, in any shape, if they are stored; else None."""
         return self.dense() if "dense" in self.provides else None
+
+    def on_vectors(self) -> Callable[[np.ndarray], np.ndarray]:
+        """The function v ↦ Kv for NumPy vectors, for many calls: it reads half of the matrix."""
+        K = self.dense()
+        return partial(get_blas_funcs("symv", (K,)), 1.0, K.T)
 
     def factor(self) -> Any:
         """Z with K̂ = ZZᵀ, if `provides` has "factor"."""

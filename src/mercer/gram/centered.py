@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -33,6 +34,16 @@ class CenteredGram(Gram):
 
     def __matmul__(self, V: Array) -> Any:
         return self._centre_rows(self.base @ self._remove_total(V))
+
+    def on_vectors(self) -> Callable[[np.ndarray], np.ndarray]:
+        product, w = self.base.on_vectors(), self.weights
+
+        def centred(v: np.ndarray) -> np.ndarray:
+            u = product(v - v.sum() * w)
+            u -= w @ u
+            return u
+
+        return centred
 
     def _remove_total(self, V: Array) -> Any:
         """Hᵀ V: subtract w·(column sum)."""

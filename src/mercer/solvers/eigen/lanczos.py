@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from scipy.linalg import get_blas_funcs
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from ..._threads import blas_for
 from ...gram import Operator
-from ._base import EigenSolver, Spectrum, residual_of
+from ._base import EigenSolver, Spectrum, residual
 from .krylov import BlockKrylov
 
 STEPS = 6  # products with a random vector that would reveal a larger eigenvalue
@@ -40,11 +38,10 @@ class Lanczos(EigenSolver):
     requires: ClassVar[frozenset[str]] = frozenset({"dense"})
 
     def _leading(self, gram: Operator, n_components: int, rng: np.random.Generator) -> Spectrum:
-        K = gram.dense()
-        symv = get_blas_funcs("symv", (K,))  # reads only half of the matrix
-        product = partial(symv, 1.0, K.T)
-        operator = LinearOperator(K.shape, matvec=product, dtype=K.dtype)
-        first, second = rng.uniform(-1.0, 1.0, size=(2, gram.n)).astype(K.dtype)
+        product, kind = gram.on_vectors(), gram.dtype
+        operator = LinearOperator(gram.shape, matvec=product, dtype=kind)
+        operator.matvec = product  # without SciPy's checks, which cost as much as a small product
+        first, second = rng.uniform(-1.0, 1.0, size=(2, gram.n)).astype(kind)
         with blas_for(gram.n, ALONE):
             try:
                 values, vectors = eigsh(operator, n_components, which="LA", v0=first)
@@ -53,17 +50,19 @@ class Lanczos(EigenSolver):
             values, vectors = values[::-1], vectors[:, ::-1]
             if _largest_beside(product, vectors, second) > values[-1] + EQUAL * abs(values[0]):
                 return BLOCKS._leading(gram, n_components, rng)
-            return Spectrum(values, vectors, residual_of(K @ vectors, values, vectors), method="lanczos")
+            return Spectrum(values, vectors, residual(gram, values, vectors), method="lanczos")
 
 
 def _largest_beside(product: Callable[..., np.ndarray], V: np.ndarray, w: np.ndarray) -> float:
     """A lower bound of the largest eigenvalue on the vectors orthogonal to V, by a few products starting from w."""
-    basis, images = V, []
-    for _ in range(STEPS):
+    k, images = V.shape[1], []
+    basis = np.empty((len(V), k + STEPS), V.dtype, order="F")
+    basis[:, :k] = V
+    for j in range(k, k + STEPS):
+        known = basis[:, :j]
         for _ in range(2):
-            w = w - basis @ (basis.T @ w)
-        basis = np.column_stack([basis, w / (np.linalg.norm(w) or 1.0)])
-        w = product(basis[:, -1])
+            w = w - known @ (known.T @ w)
+        basis[:, j] = w / (np.linalg.norm(w) or 1.0)
+        w = product(basis[:, j])
         images.append(w)
-    Q = basis[:, -STEPS:]
-    return float(np.linalg.eigvalsh(Q.T @ np.stack(images, axis=1))[-1])
+    return float(np.linalg.eigvalsh(basis[:, k:].T @ np.stack(images, axis=1))[-1])
