@@ -50,6 +50,7 @@ def agreement(model, X, y):
 # name: scikit-learn's module, parameters, the method for one row, and the measure of quality
 CLASSES = {
     "SVC": (svm, {}, "predict", wrong),
+    "SVC, 2 classes": (svm, {}, "predict", wrong),
     "NuSVC": (svm, {"nu": 0.05}, "predict", wrong),
     "SVR": (svm, {}, "predict", deviation),
     "NuSVR": (svm, {}, "predict", deviation),
@@ -77,8 +78,8 @@ def least(calls, seconds):
 
 def compare(name, n, X, y, seconds):
     module, parameters, answer, judge = CLASSES[name]
-    makers = [getattr(mercer, name), getattr(module, name)]
-    target = y.astype(float) if judge is deviation else y
+    makers = [getattr(library, name.partition(",")[0]) for library in (mercer, module)]
+    target = y.astype(float) if judge is deviation else (y > 4).astype(int) if "2 classes" in name else y
     models = [maker(**parameters).fit(X[:n], target[:n]) for maker in makers]
     fits = least([lambda maker=maker: maker(**parameters).fit(X[:n], target[:n]) for maker in makers], seconds)
     line = f"{name:18s} n = {n:5d}: fit {1e3 * fits[0]:8.2f} ms ({fits[1] / fits[0]:5.2f} ×)"
