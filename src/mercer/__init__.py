@@ -20,6 +20,7 @@ from .solvers.quadratic import quadratic_program
 from .space import RKHS, Function
 
 if TYPE_CHECKING:
+    from ._device import device, moved
     from .compilation import warmup
     from .io.model import load, save
     from .methods import *  # noqa: F403
@@ -37,11 +38,13 @@ __all__ = [
     "UniformMeasure",
     "closed_forms",
     "deformed",
+    "device",
     "gram",
     "kernels",
     "load",
     "losses",
     "mercer_expansion",
+    "moved",
     "preimage",
     "quadratic_program",
     "report",
@@ -54,7 +57,7 @@ __version__ = "0.1.0.dev0"
 # loaded on first use because they are slow to import: packages, and single names with their modules
 _PACKAGES = {"arrays", "datasets", "inference", "io", "plot", "reports", "selection", "testing"}
 _HOMES = dict.fromkeys(methods.__all__, "methods") | {"load": "io.model", "report": "reports", "save": "io.model"}
-_HOMES["warmup"] = "compilation"
+_HOMES |= {"device": "_device", "moved": "_device", "warmup": "compilation"}
 
 
 def __getattr__(name: str) -> Any:

@@ -16,10 +16,12 @@ from .types import Array, Checked, DType, Namespace
 __all__ = [
     "apply_host",
     "asymmetry",
+    "beside",
     "decided",
     "compact",
     "dense_enough",
     "detached",
+    "doubles",
     "device_of",
     "eigh_part",
     "eigh_small",
@@ -34,6 +36,7 @@ __all__ = [
     "like",
     "namespace",
     "on_host",
+    "precise",
     "product_transposed",
     "row_products",
     "set_diagonal",
@@ -89,6 +92,17 @@ def host(X: Checked) -> np.ndarray:
     return np.asarray(X)
 
 
+def doubles(values: Checked) -> np.ndarray:
+    """An array on the host, in double precision."""
+    return np.asarray(host(values), dtype=np.float64)
+
+
+def precise(X: Array) -> Any:
+    """X in double precision, in its own library and on its device."""
+    xp = namespace(X)
+    return xp.astype(X, xp.float64, copy=False)
+
+
 def like(values: Array, X: Checked, dtype: DType = None) -> Any:
     """`values` as an array of X's namespace, device and floating type (or `dtype`)."""
     if is_sparse(X):
@@ -96,7 +110,15 @@ def like(values: Array, X: Checked, dtype: DType = None) -> Any:
     xp = namespace(X)
     if is_array(values) and namespace(values) is xp:
         return xp.astype(values, dtype or X.dtype)
-    return xp.asarray(host(values), dtype=dtype or X.dtype, device=device_of(X))
+    values = host(values)
+    if any(step < 0 for step in values.strides):  # which torch does not take
+        values = values.copy()
+    return xp.asarray(values, dtype=dtype or X.dtype, device=device_of(X))
+
+
+def beside(values: np.ndarray, X: Array) -> Any:
+    """Values computed on the host, in the library and on the device of X; unchanged for NumPy."""
+    return values if on_host(X) else like(values, X)
 
 
 def labels_like(labels: np.ndarray, values: Array) -> Any:

@@ -38,6 +38,19 @@ def test_json_is_one_object(folder, mercer):
     assert done.json["scoring"] == "r2"
 
 
+def test_a_device_is_named(folder, mercer):
+    """The work is done with tensors; the model on disk is one of arrays."""
+    pytest.importorskip("torch")
+    done = mercer("fit", "shop.csv", "-t", "bought", *CHOSEN, "--no-report", "--device", "cpu", "-o", "there.mercer")
+    assert done.code == 0, done.err
+    assert mercer("fit", "shop.csv", "-t", "bought", *CHOSEN, "--no-report", "-o", "here.mercer").code == 0
+    rows = read("shop.csv").X
+    there, here = (library.load(folder / name) for name in ("there.mercer", "here.mercer"))
+    assert np.mean(there.predict(rows) == here.predict(rows)) > 0.98
+    failed = mercer("fit", "shop.csv", "-t", "bought", *CHOSEN, "--device", "gpu")
+    assert failed.code == 1 and "'gpu' is no device of torch" in failed.err
+
+
 def test_quiet_is_quiet(folder, mercer):
     done = mercer("fit", "shop.csv", "-t", "bought", *CHOSEN, "--quiet")
     assert (done.code, done.out, done.err) == (0, "", "")

@@ -24,6 +24,7 @@ from mercer.gram import (
 from mercer.gram.combined import Combined
 from mercer.gram.low_rank import LandmarkGram, LowRankGram
 from mercer.gram.normalized import GraphGram, NormalizedGram
+from mercer.gram.remote import RemoteGram
 from mercer.kernels import Gaussian, Linear, Polynomial, Sigmoid
 from mercer.methods.krein import FlippedGram
 from mercer.solvers._part import Part
@@ -83,6 +84,8 @@ ON_HOST = {
     "tasks": lambda X, to: TaskGram(built(Lazy(), X), np.arange(N), TASKS, COUPLING),
     "tasks of a factor": lambda X, to: TaskGram(built(Nystrom(rank=4), X), np.arange(N), TASKS, COUPLING),
     "flipped": lambda X, to: FlippedGram(Sigmoid(0.5, -0.2), X),
+    "remote": lambda X, to: RemoteGram(built(Dense(), X)),
+    "remote factor": lambda X, to: RemoteGram(built(Nystrom(rank=5), X)),
 }
 ABSTRACT = {Gram, Wrapped, LowRankGram, LandmarkGram}
 

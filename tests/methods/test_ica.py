@@ -190,8 +190,8 @@ def test_bad_input():
     with pytest.raises(ValueError, match=r"expected \(n, 2\)"):
         KernelICA(random_state=0).fit(X).inverse_transform(np.ones((2, 3)))
     torch = pytest.importorskip("torch")
-    with pytest.raises(TypeError, match="in NumPy only"):
-        KernelICA().fit(torch.ones((5, 2)))
+    with pytest.raises(ValueError, match=r"X has shape \(1, 2\); give at least 2 rows of 2 features"):
+        KernelICA().fit(torch.ones((1, 2)))
 
 
 def test_amari_error():

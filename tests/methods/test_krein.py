@@ -233,9 +233,6 @@ def test_machines_in_single_precision_and_in_a_search() -> None:
 
 
 def test_refusals_of_the_machine() -> None:
-    torch = pytest.importorskip("torch")
-    with pytest.raises(TypeError, match=r"KreinSVC: X is a torch array; give NumPy arrays"):
-        KreinSVC(SIGMOID).fit(torch.asarray(X), torch.asarray(LABELS == "yes"))
     with pytest.raises(ValueError, match="KreinSVC: C = 0 must be > 0"):
         KreinSVC(SIGMOID, C=0).fit(X, LABELS)
     with pytest.raises(ValueError, match="KreinSVC: multi_class = 'kbb' is unknown"):

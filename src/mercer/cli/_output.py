@@ -10,7 +10,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import wraps
 from io import TextIOWrapper
 from pathlib import Path
@@ -181,7 +181,8 @@ def command(name: str | None = None, examples: Sequence[str] = ()) -> Callable[[
                 with warnings.catch_warnings(record=not debug) as caught:
                     if not debug:
                         warnings.simplefilter("always")
-                    code = function(output, **arguments)
+                    with _on(arguments.pop("device", None)):
+                        code = function(output, **arguments)
                 told = [w.message for w in caught or [] if not issubclass(w.category, OF_LIBRARIES)]
                 for message in dict.fromkeys(str(message).strip().split("\n")[0] for message in told):
                     output.note(message)
@@ -214,6 +215,15 @@ def command(name: str | None = None, examples: Sequence[str] = ()) -> Callable[[
         return click.command(name, epilog=epilog)(run)
 
     return make
+
+
+def _on(device: str | None) -> AbstractContextManager[None]:
+    """Compute on the device of the option --device, if it is given."""
+    if device is None:
+        return nullcontext()
+    from .._device import device as on
+
+    return on(device)
 
 
 def _flush() -> None:

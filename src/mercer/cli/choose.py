@@ -13,7 +13,7 @@ from .. import _files
 from ._columns import DataError
 from ._data import read, stem
 from ._output import INTERRUPTED, Finite, Output, can_draw, command, writable
-from .fit import data_options, names, say_left_out, settings_text, target_option
+from .fit import data_options, device_option, names, say_left_out, settings_text, target_option
 
 PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg", ".webp", ".eps", ".tif", ".tiff")
 MOST = 1000  # maximum number of values on an axis of a grid
@@ -29,6 +29,7 @@ LARGEST = 1000  # largest absolute exponent of two
 @click.option("--tune/--no-tune", default=True, show_default=True, help="As for `fit`.")
 @click.option("--seconds", type=Finite(0, min_open=True), help="Time limit for tuning each method.")
 @click.option("--repeats", type=click.IntRange(1), default=3, show_default=True, help="Repetitions of the five folds.")
+@device_option
 @data_options
 def compare(
     output: Output,
@@ -104,6 +105,7 @@ def compare(
 @click.option("--picture", type=click.Path(), help="The contour plot.  [default: NAME.grid.png]")
 @click.option("--resume", type=click.Path(), help="Save results in this file and resume from it.")
 @click.option("--seconds", type=Finite(0, min_open=True), help="Time limit for the search.")
+@device_option
 @data_options
 def grid(
     output: Output,

@@ -41,6 +41,9 @@ categories_option = click.option(
 )
 
 
+device_option = click.option("--device", help="Where to compute, such as cuda.  [default: the host]")
+
+
 def data_options(function: Callable[..., Any]) -> Any:
     """Options of every command that reads all columns of a table."""
     drop = click.option("--drop", help="Columns to drop, separated by commas.")
@@ -71,6 +74,7 @@ def data_options(function: Callable[..., Any]) -> Any:
 @click.option("--out", "-o", type=click.Path(), help="The model file.  [default: NAME.mercer]")
 @click.option("--report", type=click.Path(), help="The HTML report.  [default: NAME.report.html next to the model]")
 @click.option("--no-report", is_flag=True, help="Write no report.")
+@device_option
 @data_options
 def fit(output: Output, data: str, target: str | None, out: str | None, **options: Any) -> int:
     """Tune, evaluate and save a model.

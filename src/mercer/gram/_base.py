@@ -33,7 +33,7 @@ class Operator:
     ----------
     provides : frozenset of str
         Further capabilities: "dense" (the matrix is stored), "factor" (a thin Z with K̂ = ZZᵀ is stored), "sparse"
-        (a sparse matrix is stored).
+        (a sparse matrix is stored), "remote" (the matrix is on a device, the vectors are NumPy arrays).
     matrix : csr_array
         The stored sparse matrix.
     own_features : bool
@@ -161,6 +161,15 @@ class Gram(Operator):
     def like(self) -> Any:
         return self.evaluator.like
 
+    @property
+    def native(self) -> Gram:
+        """The matrix with products in the array library of the sample."""
+        return self
+
+    def beside(self, gram: Gram) -> Gram:
+        """Another matrix of the sample, with products of arrays like those of this one."""
+        return gram
+
     def __matmul__(self, V: Array) -> Any:
         return self.evaluator.product(V)
 
@@ -188,6 +197,10 @@ class Gram(Operator):
     def expansion(self, coefficients: Array) -> tuple[Kernel, Any, Any]:
         """Σ aᵢ k̂(·, xᵢ) as (kernel, points, coefficients): a function in the kernel's space."""
         return self.kernel, self.centres, coefficients
+
+    def missing_constant(self, coefficients: Array) -> Any:
+        """The constant by which the function of a kernel about the sample differs from that of the kernel itself."""
+        return self.kernel.missing_constant(self.X, coefficients)
 
     def __repr__(self) -> str:
         return f"<{where(self)} {self.n} × {self.n} of {self.kernel}>"

@@ -17,7 +17,8 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from .._array import detached, device_of, host, is_array, is_sparse, namespace
+from .._array import beside, detached, device_of, host, is_array, is_sparse, namespace
+from .._device import TWIN, there
 from .._errors import (
     HERE,
     INSTEAD,
@@ -137,6 +138,7 @@ class Estimator(Forms, CallbackSupportMixin, BaseEstimator):
 
     time_budget: float | None = None
     or_points: ClassVar[tuple[str, ...]] = ()  # switches that may also be a collection
+    takes_tensors: ClassVar[bool] = True  # whether it computes on the device of tensors
     _former: ClassVar[dict[str, str]] = {}  # attribute names of earlier versions, and their current names
     _begins: ClassVar[bool] = False  # whether the fit itself reports its tasks to the callbacks
 
@@ -150,6 +152,7 @@ class Estimator(Forms, CallbackSupportMixin, BaseEstimator):
                 continue
             before = Estimator._check_common if name.endswith("fit") else None
             method = named(whole(function) if name == "fit" else function, before)
+            method = there(method, name.startswith(("fit", "partial_fit")))
             place, key = (cls, name) if function is own else (own, "fn")
             setattr(place, key, method)
 
@@ -182,6 +185,9 @@ class Estimator(Forms, CallbackSupportMixin, BaseEstimator):
         """Reject arrays of other libraries."""
         if is_array(X) and not isinstance(X, np.ndarray):
             raise TypeError(f"{where(self)}: {name} is a {type(X).__module__} array; {remedy}.")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != TWIN}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a state, also of an earlier version: rename attributes and add missing parameters."""
@@ -338,6 +344,8 @@ class KernelEstimator(Estimator):
         return isfinite(total) and (y is None or y.dtype.kind != "f" or y.dtype in FLOATS)
 
     def _check_targets(self, y: Array, X: Data, n: int, native: bool, numeric: bool) -> Any:
+        if native and isinstance(y, np.ndarray) and y.dtype.kind in "OU" and not numeric:
+            native = False  # text, which no tensor holds
         if native and not is_array(y):
             raise TypeError(
                 f"{where(self)}: X is a {type(X).__module__} array but y is a {type(y).__name__}; convert y too."
@@ -414,7 +422,7 @@ class KernelEstimator(Estimator):
         if free is None or gram.kernel is self.kernel_:
             return free
         moved = namespace(free).asarray(free, copy=True)
-        moved[0, ...] -= gram.kernel.missing_constant(gram.X, coefficients)
+        moved[0, ...] -= gram.missing_constant(coefficients)
         return moved
 
     def _free_basis(self, X: Data, free: Any, fit_intercept: bool = False) -> Polynomials | Functions | None:
@@ -471,7 +479,8 @@ class KernelEstimator(Estimator):
         )
 
     def _function(self, gram: Gram, coefficients: Array, basis: Any = None, free: Any = None) -> Function:
-        return Function(*gram.expansion(coefficients), basis, free)
+        kernel, points, coefficients = gram.expansion(coefficients)
+        return Function(kernel, points, coefficients, basis, None if free is None else beside(free, coefficients))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

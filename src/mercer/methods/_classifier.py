@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import host, is_sparse, labels_like, like, namespace, on_host
+from .._array import beside, host, is_sparse, labels_like, namespace
 from .._errors import check_choice, where
 from .._random import generator
 from .._targets import check_class_weight
@@ -364,7 +364,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
             return values
         held = host(values)
         votes = _ovr_decision_function(held < 0, -held, len(self.classes_))
-        return votes if on_host(values) else like(votes, values)
+        return beside(votes, values)
 
     def predict(self, X: Data) -> np.ndarray:
         """The class with the most pairwise votes; ties go to the first, or with ``break_ties`` the most confident.
@@ -447,7 +447,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
             )
         values = self._decisions(X)
         p = self._probabilities(host(values).astype(np.float64), self.calibration_.slopes)
-        return p if on_host(values) else like(p, values)
+        return beside(p, values)
 
     @available_if(_can_tell_probabilities)
     def predict_log_proba(self, X: Data) -> np.ndarray:

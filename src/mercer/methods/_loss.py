@@ -9,7 +9,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
-from .._array import host
+from .._array import beside, host, labels_like, namespace
 from ..losses import Loss, as_loss
 from ..types import Array, Data
 from ._base import KernelEstimator
@@ -50,45 +50,49 @@ class LossEstimator(KernelEstimator):
     def _has_probabilities(self) -> bool:
         return self._is_classifier() and "link_inverse" in self._loss().provides
 
-    def values(self, X: Data) -> np.ndarray:
+    def values(self, X: Data) -> Any:
         """f(x), which determines the predictions."""
         X = self._check_new(X)
-        return np.asarray(self.function_.values(X))
+        return self.function_.values(X)
 
-    def predict(self, X: Data) -> np.ndarray:
+    def predict(self, X: Data) -> Any:
         """Labels, or the predicted mean (median or quantile, if the loss estimates one)."""
         return self.decide(self.values(X))
 
-    def decide(self, values: np.ndarray) -> np.ndarray:
+    def decide(self, values: Array) -> Any:
         """The labels or means for the output of `values`; for labels, also of `decision_function`."""
         require_fitted(self)
         if self.loss_.task in LABELS:
-            return chosen(self.classes_, host(decision_values(self, values)))
+            values = decision_values(self, values)
+            return labels_like(chosen(self.classes_, host(values)), values)
         values = decision_array(self, values)
-        return self.loss_.link_inverse(values) if "link_inverse" in self.loss_.provides else values
+        return self._means(values) if "link_inverse" in self.loss_.provides else values
+
+    def _means(self, values: Array) -> Any:
+        """The predicted means, in the library and on the device of the values."""
+        return beside(self.loss_.link_inverse(host(values)), values)
 
     @available_if(_is_classifier)
-    def decision_function(self, X: Data) -> np.ndarray:
+    def decision_function(self, X: Data) -> Any:
         """f(x): one value for two classes, positive for the second; else one per class."""
         values = self.values(X)
         return values[:, 1] - values[:, 0] if values.ndim == 2 and values.shape[1] == 2 else values
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X: Data) -> np.ndarray:
+    def predict_proba(self, X: Data) -> Any:
         """Class probabilities, one column per class."""
-        values = self.values(X)
-        p = np.asarray(self.loss_.link_inverse(values))
-        return p if p.ndim == 2 else np.stack([1 - p, p], axis=1)
+        p = self._means(self.values(X))
+        return p if p.ndim == 2 else namespace(p).stack([1 - p, p], axis=1)
 
     def score(self, X: Data, y: Array, sample_weight: Array = None) -> float:
         """Accuracy for labels, explained deviance for counts, concordance for survival times, else R²."""
         require_fitted(self)
         if self.loss_.task == "survival":
-            return concordance(self.loss_.prepare(y), self.values(X), sample_weight)
+            return concordance(host(self.loss_.prepare(y)), host(self.values(X)), sample_weight)
         if self.loss_.task == "count":
-            return self._explained(np.asarray(y, dtype=np.float64), self.values(X), sample_weight)
+            return self._explained(np.asarray(host(y), dtype=np.float64), host(self.values(X)), sample_weight)
         metric = accuracy_score if self._is_classifier() else r2_score
-        return float(metric(y, self.predict(X), sample_weight=sample_weight))
+        return float(metric(host(y), host(self.predict(X)), sample_weight=sample_weight))
 
     def _explained(self, y: np.ndarray, f: np.ndarray, sample_weight: Array) -> float:
         """1 minus the deviance at f over that of a constant rate."""

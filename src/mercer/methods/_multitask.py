@@ -40,6 +40,8 @@ def preferred(losses: np.ndarray, weight: Array) -> int:
 class Multitask(KernelEstimator):
     """Base: separates samples from their tasks, and turns `coupling` into kernels between tasks."""
 
+    takes_tensors = False
+
     kernel_compares = "samples without their tasks; use task=None, or give it one kernel"
 
     kernel: KernelLike = "gaussian(lengthscale='median')"

@@ -21,6 +21,7 @@ from .._same import same
 from ..basis import Polynomials
 from ..context import Context, Status, current
 from ..gram import Gram, GramLike, Representation, as_representation
+from ..gram.remote import reachable
 from ..kernels import Callable as CallableKernel
 from ..kernels import Gaussian, Kernel, KernelLike, bandwidth, is_kernel
 from ..kernels.expression import as_kernel
@@ -319,16 +320,14 @@ class SupportVectorMachine(KernelEstimator):
 
     def _solved(self, X: Data, loss: Loss, target: np.ndarray, weight: np.ndarray) -> SolvedProblem:
         """The problem that the machine solved, with this loss, numeric targets and bounds C·weight."""
-        gram = self._build(self._check_new(X))
+        gram = reachable(self._build(self._check_new(X)))
         self._check_size("y", len(target), gram.n)
         if np.any(self.support_ >= gram.n):
             raise ValueError(f"{where(self)}: X has {gram.n} samples, fewer than the fit; pass the X of the fit.")
         a, dual = np.zeros(gram.n), self.dual_coef_
         a[self.support_] = (dual.toarray() if hasattr(dual, "toarray") else dual)[0]
         H = np.ones((gram.n, 1)) if self.fit_intercept else None
-        values = host(gram @ (a if on_host(gram.X) else like(a, gram.X))) + (
-            float(self.intercept_[0]) if self.fit_intercept else 0.0
-        )
+        values = np.asarray(gram @ a) + (float(self.intercept_[0]) if self.fit_intercept else 0.0)
         return SolvedProblem(FitProblem(gram, loss, target.astype(np.float64), 1.0, self.C * weight, H), a, values)
 
     # ---- from coefficients to functions

@@ -15,11 +15,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.multiclass import type_of_target
 
 from .. import _threads
-from .._array import is_sparse
+from .._array import host, is_sparse, like, namespace, precise
 from .._errors import FROM_ONE, ONE_OR_NONE, POSITIVE, check_number, check_parameters, where
 from .._random import generator
 from .._units import unit_of_squares
 from ..context import StoppedError, current, warn_early
+from ..domains import take
 from ..gram import GramLike, IncompleteCholesky
 from ..gram.centered import CenteredGram
 from ..kernels import Kernel, KernelLike
@@ -151,7 +152,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self._forget("scores_", "starts_", "solution_", "unexplained_")
         self._require_vectors(X)
         X, y = self._check_fit(X, y, multi_output=True)
-        X = np.asarray(X, dtype=np.float64)
+        X, y = precise(X), host(y)
         unit_of_squares(self, "X", X)  # products of derivatives scale like squares
         for d in self._candidates():
             if d > X.shape[1]:
@@ -166,9 +167,10 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self._n_features_out = self.n_components_
         return self
 
-    def transform(self, X: Data) -> np.ndarray:
+    def transform(self, X: Data) -> Any:
         """The projections X Bᵀ, of shape (n, n_components)."""
-        return np.asarray(self._check_new(X) @ self.components_.T)
+        X = precise(self._check_new(X))
+        return X @ like(self.components_.T, X)
 
     # ---- checks
 
@@ -187,7 +189,6 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _require_vectors(self, X: Data) -> None:
         if is_sparse(X):
             raise TypeError(f"{where(self)}: X is sparse, but projections are dense; call X.toarray() first.")
-        self._require_numpy(X, remedy="give NumPy arrays, as directions are computed in NumPy only")
 
     def _targets(self, y: Array) -> np.ndarray:
         """Set `kernel_y_`, and return Ψ with K̃_y = ΨΨᵀ."""
@@ -217,7 +218,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     # ---- the work
 
-    def _choose(self, X: np.ndarray, y: Array) -> int:
+    def _choose(self, X: Array, y: np.ndarray) -> int:
         candidates = self._candidates()
         if isinstance(self.n_components, Integral):
             return int(self.n_components)
@@ -229,7 +230,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         part = clone(self).set_callbacks()  # callbacks are notified of this fit, not of those to folds
         for d in map(int, candidates):
             try:
-                scores = cross_val_score(make_pipeline(part.set_params(n_components=d), judge), X, y, cv=self.cv)
+                scores = cross_val_score(make_pipeline(part.set_params(n_components=d), judge), host(X), y, cv=self.cv)
                 status = current().heard  # set if an inner fit stopped early
             except StoppedError as stopped:
                 scores, status = None, stopped.status
@@ -243,12 +244,12 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
                 break
         return max(self.scores_, key=lambda d: self.scores_[d])
 
-    def _by_gradients(self, X: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    def _by_gradients(self, X: Array, targets: np.ndarray) -> np.ndarray:
         """The leading eigenvectors of the mean outer product of the regressions' gradients."""
         gram = CenteredGram(self._build(X, constants=True))
         if self.method == "gkdr":  # otherwise the descent that follows checks
             current().check()
-        a = solve(System(gram, targets, len(X) * float(self.epsilon))).coefficients
+        a = solve(System(gram, like(targets, X), len(X) * float(self.epsilon))).coefficients
         f = Function(*gram.expansion(a))
         if "gradient_x" not in f.kernel.provides:
             raise ValueError(
@@ -259,7 +260,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         with np.errstate(all="ignore"):
             for rows in _threads.slices(len(X), max(1, SLAB // (X.shape[1] * targets.shape[1]))):
                 D = f.derivative(X[rows])
-                M += np.tensordot(D, D, axes=([0, 2], [0, 2])) / len(X)
+                M += host(namespace(D).tensordot(D, D, axes=([0, 2], [0, 2]))) / len(X)
         if not np.isfinite(M).all() or not M.any():
             raise ValueError(
                 f"{where(self)}: the squared derivatives under kernel = {self.kernel_} vanish or overflow and "
@@ -269,13 +270,13 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.eigenvalues_, self.n_iter_ = values[::-1], 1
         return np.asarray(vectors[:, ::-1][:, : self.n_components_])
 
-    def _by_objective(self, X: np.ndarray, targets: np.ndarray, B: np.ndarray) -> np.ndarray:
+    def _by_objective(self, X: Array, targets: np.ndarray, B: np.ndarray) -> np.ndarray:
         """The minimum of the objective from the best of the starts."""
-        self.kernel_ = self._kernel(self.n_components_).resolve(X @ B)
+        self.kernel_ = self._kernel(self.n_components_).resolve(X @ like(B, X))
         self.kernel_.require_pd(self.n_components_, self)
         rng = generator(self.random_state)
         some = slice(None) if len(X) <= TRIAL else rng.choice(len(X), TRIAL, replace=False)
-        part = Unexplained(X[some], targets[some] - targets[some].mean(axis=0), self.kernel_, float(self.epsilon))
+        part = Unexplained(take(X, some), targets[some] - targets[some].mean(axis=0), self.kernel_, float(self.epsilon))
         frames = [self._descend(part, B, COARSE)]
         for _ in range(self.n_init - 1):
             frames.append(self._descend(part, random_frame(len(B), self.n_components_, rng), COARSE))
@@ -306,20 +307,21 @@ class Unexplained:
     −2(Ψ − ZW)Wᵀ/‖Ψ‖² at the optimal W.
     """
 
-    def __init__(self, X: np.ndarray, targets: np.ndarray, kernel: Kernel, epsilon: float):
-        free = kernel.drift(X[0]) is not None  # if shifts leave K̃ unchanged, centring XB saves digits
-        self.X, self.kernel, self.tol = X - X.mean(axis=0) if free else X, kernel, PRECISION * min(epsilon, 1.0)
-        self.targets = targets / np.linalg.norm(targets)
+    def __init__(self, X: Array, targets: np.ndarray, kernel: Kernel, epsilon: float):
+        free = kernel.drift(host(X[0])) is not None  # if shifts leave K̃ unchanged, centring XB saves digits
+        self.X = X - namespace(X).mean(X, axis=0) if free else X
+        self.kernel, self.tol = kernel, PRECISION * min(epsilon, 1.0)
+        self.targets = like(targets / np.linalg.norm(targets), X)
         self.c = len(X) * epsilon
         self.pivots: np.ndarray | None = None
 
     def __call__(self, B: np.ndarray) -> tuple[float, np.ndarray]:
-        factor = ProjectedFactor(self.kernel, self.X @ B, self.tol, self.pivots)
+        factor = ProjectedFactor(self.kernel, self.X @ like(B, self.X), self.tol, self.pivots)
         self.pivots = factor.pivots
         Z, Psi = factor.Z, self.targets
-        moments = Z.T @ Z
+        moments = host(Z.T @ Z)
         moments.flat[:: len(moments) + 1] += self.c
-        W = linalg.solve(moments, Z.T @ Psi, assume_a="pos", check_finite=False)
-        rest = Psi - Z @ W
-        value = np.sum(rest**2) + self.c * np.sum(W**2)
-        return float(value), self.X.T @ factor.gradient(-2 * rest @ W.T)
+        W = linalg.solve(moments, host(Z.T @ Psi), assume_a="pos", check_finite=False)
+        rest = Psi - Z @ like(W, Z)
+        value = float((rest**2).sum()) + self.c * float(np.sum(W**2))
+        return value, host(self.X.T @ factor.gradient(-2 * rest @ like(W.T, Z)))

@@ -12,12 +12,12 @@ from scipy import linalg
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import eigh_part
+from .._array import all_finite, eigh_part, host, like, namespace, on_host, precise
 from .._errors import FROM_ONE, ONE_OR_NONE, POSITIVE, check_parameters, is_one_of, where
 from .._random import generator
 from .._units import power_of_two
 from ..context import Status, current, warn_early
-from ..domains import Vectors
+from ..domains import Vectors, take
 from ..kernels import Gaussian, Kernel, KernelLike
 from ..kernels.expression import as_kernel
 from ..solvers.orthogonal import Frame, ProjectedFactor, minimise, random_frame, require_smooth
@@ -144,10 +144,12 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         # the mean of equal numbers may differ from them by rounding, which whitening would amplify
         unit = power_of_two(X)  # sums and squares may overflow
         scaled = X / unit
-        mean = np.where(np.ptp(scaled, axis=0) == 0, scaled[0], scaled.mean(axis=0))
+        xp = namespace(scaled)
+        equal = xp.all(scaled == scaled[:1, :], axis=0)
+        mean = xp.where(equal, scaled[0, :], xp.mean(scaled, axis=0))
         whitening = self._whiten(scaled - mean, m)
-        white = (scaled - mean) @ whitening.T
-        self.mean_, self.whitening_ = mean * unit, self._in_unit(whitening, unit)
+        white = (scaled - mean) @ like(whitening.T, scaled)
+        self.mean_, self.whitening_ = host(mean) * unit, self._in_unit(whitening, unit)
         self.kernel_ = self.kernel_.resolve(white.reshape(-1, 1))
         self.kernel_.validate()
         require_smooth(self, self.kernel_, white[:, :1])
@@ -163,35 +165,46 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self._n_features_out = m
         return self
 
-    def transform(self, X: Data) -> np.ndarray:
+    def transform(self, X: Data) -> Any:
         """The sources of X, of shape (n, n_components)."""
         check_is_fitted(self)
         X = self._check(X, reset=False)
         unit = power_of_two(self.mixing_)
         with np.errstate(over="ignore", invalid="ignore"):
-            sources = (X / unit - self.mean_ / unit) @ (self.components_ * unit).T
-        if not np.isfinite(sources).all():
+            sources = (X / unit - like(self.mean_ / unit, X)) @ like((self.components_ * unit).T, X)
+        if not all_finite(sources):
             raise ValueError(
                 f"{where(self)}: the sources of X overflow; use samples on the scale of the training data."
             )
-        return np.asarray(sources)
+        return sources
 
-    def inverse_transform(self, X: Data) -> np.ndarray:
+    def inverse_transform(self, X: Data) -> Any:
         """The mixtures of sources X of shape (n, n_components)."""
         check_is_fitted(self)
-        S = np.asarray(Vectors().check(X, self), dtype=np.float64)
+        S = precise(Vectors().check(X, self))
         if S.shape[1] != len(self.components_):
-            raise ValueError(f"{where(self)}: X has shape {S.shape}; expected (n, {len(self.components_)}) sources.")
-        return np.asarray(S @ self.mixing_.T + self.mean_)
+            raise ValueError(
+                f"{where(self)}: X has shape {tuple(S.shape)}; expected (n, {len(self.components_)}) sources."
+            )
+        return S @ like(self.mixing_.T, S) + like(self.mean_, S)
 
-    def _check(self, X: Data, reset: bool) -> np.ndarray:
-        self._require_numpy(X, remedy="give NumPy arrays, as components are computed in NumPy only")
-        X = validated(self, X, dtype=np.float64, reset=reset, ensure_min_samples=2 if reset else 1)
-        return np.asarray(X)
+    def _check(self, X: Data, reset: bool) -> Any:
+        if on_host(X):
+            X = validated(self, X, dtype=np.float64, reset=reset, ensure_min_samples=2 if reset else 1)
+            return np.asarray(X)
+        X = Vectors().check(X, self)
+        if reset:
+            self.n_features_in_ = int(X.shape[1])
+        p, least = self.n_features_in_, 1 + reset
+        if X.shape[0] < least or X.shape[1] != p:
+            shape = tuple(X.shape)
+            raise ValueError(f"{where(self)}: X has shape {shape}; give at least {least} rows of {p} features.")
+        return precise(X)
 
-    def _whiten(self, X: np.ndarray, m: int) -> np.ndarray:
+    def _whiten(self, X: Any, m: int) -> np.ndarray:
         """V such that XVᵀ has unit covariance, on the m directions of largest variance."""
-        _, s, V = linalg.svd(X, full_matrices=False)
+        svd = linalg.svd if isinstance(X, np.ndarray) else namespace(X).linalg.svd
+        s, V = map(host, svd(X, full_matrices=False)[1:])
         if s[m - 1] <= len(X) * np.finfo(float).eps * s[0]:
             rank = int(np.sum(s > len(X) * np.finfo(float).eps * s[0]))
             remedy = f"set n_components <= {rank}" if rank else "all samples are equal"
@@ -210,10 +223,10 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             )
         return found
 
-    def _start(self, white: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def _start(self, white: Any, rng: np.random.Generator) -> np.ndarray:
         """The best of the starts, each after pairwise rotations and a short descent on a subsample."""
         n, m = white.shape
-        some = white if n <= TRIAL else white[rng.choice(n, TRIAL, replace=False)]
+        some = white if n <= TRIAL else take(white, rng.choice(n, TRIAL, replace=False))
         frames = []
         for i in range(self.n_init):
             first = np.eye(m) if i == 0 else random_frame(m, m, rng)
@@ -221,7 +234,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.starts_ = np.array([frame.value for frame in frames])
         return frames[int(np.argmin(self.starts_))].B
 
-    def _sweep(self, white: np.ndarray, B: np.ndarray) -> np.ndarray:
+    def _sweep(self, white: Any, B: np.ndarray) -> np.ndarray:
         """Rotate each pair of components to the best of several angles, by the contrast of the pair."""
         # descent alone ends in one of many local minima, with pairs rotated by an eighth of a turn
         m = B.shape[1]
@@ -231,7 +244,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             for pair in combinations(range(m), 2):
                 if current()():
                     return B
-                Y = white @ B[:, pair]
+                Y = white @ like(B[:, pair], white)
                 contrast = Contrast(Y, self.kernel_, self.kappa_, self.contrast)
                 best = int(np.argmin([contrast.value(turn) for turn in turns]))
                 B[:, pair] = B[:, pair] @ turns[best]
@@ -240,7 +253,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
                 break
         return B
 
-    def _descend(self, white: np.ndarray, start: np.ndarray, tol: float) -> Frame:
+    def _descend(self, white: Any, start: np.ndarray, tol: float) -> Frame:
         objective = Contrast(white, self.kernel_, self.kappa_, self.contrast)
         progress = KINKS if self.contrast == "kcca" else 0.0
         return minimise(objective, start, tol=tol, max_iter=self.max_iter or 200, progress=progress)
@@ -252,10 +265,10 @@ class Contrast:
     With :math:`\tilde K_j = U_j \Lambda_j U_j^\top` and D = Λ/(Λ + c), c = nκ/2, the matrix R has on the range of
     all U the blocks D_i U_iᵀU_j D_j off an identity diagonal, and is the identity elsewhere. Both contrasts have
     differential −½ tr(Ω dR), with Ω = R⁻¹, or vvᵀ/λ for the smallest eigenvalue λ of R; and dr is
-    c(K̃ + c)⁻¹ dK̃ (K̃ + c)⁻¹.
+    c(K̃ + c)⁻¹ dK̃ (K̃ + c)⁻¹. Arrays with a row for each sample are in the library and on the device of X.
     """
 
-    def __init__(self, X: np.ndarray, kernel: Kernel, kappa: float, kind: str):
+    def __init__(self, X: Any, kernel: Kernel, kappa: float, kind: str):
         self.X, self.kernel, self.kappa, self.c = X, kernel, kappa, len(X) * kappa / 2
         self.tol = PRECISION * min(kappa, 1.0)
         self.pivots: list[np.ndarray | None] = [None] * X.shape[1]
@@ -279,26 +292,26 @@ class Contrast:
         value, Omega = self._evaluated(blocks.R)
         for place in blocks.places:
             Omega[place, place] = 0.0
-        Q = blocks.F @ Omega
+        Q = blocks.F @ like(Omega, blocks.F)
         slopes = [part.gradient(Q[:, place]) for part, place in zip(blocks.parts, blocks.places, strict=True)]
-        return value, self.X.T @ np.hstack(slopes)
+        return value, host(self.X.T @ namespace(self.X).concat(slopes, axis=1))
 
 
 class _Blocks:
     """The components XB, and R on the range of their matrices."""
 
     def __init__(self, contrast: Contrast, B: np.ndarray):
-        Y = contrast.X @ B
+        Y = contrast.X @ like(B, contrast.X)
         factors = [
-            ProjectedFactor(contrast.kernel, y[:, None], contrast.tol, pivots)
-            for y, pivots in zip(Y.T, contrast.pivots, strict=True)
+            ProjectedFactor(contrast.kernel, Y[:, j : j + 1], contrast.tol, pivots)
+            for j, pivots in enumerate(contrast.pivots)
         ]
         contrast.pivots = [factor.pivots for factor in factors]
         self.parts = [_Component(factor, contrast.c) for factor in factors]
         ends = np.cumsum([0, *(part.U.shape[1] for part in self.parts)])
         self.places = [slice(a, b) for a, b in pairwise(ends)]
-        self.F = np.hstack([part.U * part.D for part in self.parts])
-        self.R = self.F.T @ self.F
+        self.F = namespace(Y).concat([part.U * like(part.D, part.U) for part in self.parts], axis=1)
+        self.R = host(self.F.T @ self.F)
         for place in self.places:
             self.R[place, place] = np.eye(place.stop - place.start)
 
@@ -308,18 +321,20 @@ class _Component:
 
     def __init__(self, factor: ProjectedFactor, c: float):
         self.factor, self.c = factor, c
-        values, V = linalg.eigh(factor.Z.T @ factor.Z, check_finite=False)
+        values, V = linalg.eigh(host(factor.Z.T @ factor.Z), check_finite=False)
         keep = values > 1e-13 * values[-1]  # smaller ones are rounding errors, and far below c
         self.values, self.V = values[keep], V[:, keep]
-        self.U = factor.Z @ (self.V / np.sqrt(self.values))
+        self.U = factor.Z @ like(self.V / np.sqrt(self.values), factor.Z)
         self.D = self.values / (self.values + c)
 
-    def gradient(self, Q: np.ndarray) -> np.ndarray:
+    def gradient(self, Q: Any) -> Any:
         """The derivative with respect to the points, if the differential of the contrast is −tr(QUᵀ dr)."""
-        inside = self.U.T @ Q
+        inside = host(self.U.T @ Q)
         # c(K̃ + c)⁻¹(QUᵀ + UQᵀ)(K̃ + c)⁻¹Z, in terms of U and Q
-        sides = Q + self.U @ (-self.D[:, None] * inside + (1 - self.D)[:, None] * inside.T)
-        return self.factor.gradient(-sides @ ((np.sqrt(self.values) / (self.values + self.c))[:, None] * self.V.T))
+        sides = Q + self.U @ like(-self.D[:, None] * inside + (1 - self.D)[:, None] * inside.T, Q)
+        return self.factor.gradient(
+            -sides @ like((np.sqrt(self.values) / (self.values + self.c))[:, None] * self.V.T, Q)
+        )
 
 
 def _variance(R: np.ndarray) -> tuple[float, np.ndarray]:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _threads
-from .._array import host, like
+from .._array import eps, eye, host, like, namespace
 from .._errors import POSITIVE, IndefiniteKernelWarning, check_number, check_parameters, warn, where
 from ..basis import Polynomials
 from ..context import current
@@ -201,21 +201,24 @@ class FlippedGram(DenseGram):
 
     def __init__(self, kernel: Kernel, X: Data):
         kernel.domain.centres(X)  # rejects a precomputed matrix that is not square and symmetric
-        K = np.asarray(bind(kernel, X).dense())
+        K = bind(kernel, X).dense()
+        xp = namespace(K)
         with _threads.one_blas_thread:  # the last digits affect the solver's steps, and so the result within tol
-            values, self.vectors = np.linalg.eigh((K + K.T).astype(np.float64) / 2)
-            flipped = (self.vectors * np.abs(values)) @ self.vectors.T
-        self.values, self.precision = values, float(np.finfo(K.dtype).eps)
-        self.signs = np.sign(values) * (np.abs(values) > len(K) * self.precision * np.abs(values).max())
+            values, self.vectors = xp.linalg.eigh(xp.astype(K + K.T, xp.float64) / 2)
+            flipped = (self.vectors * xp.abs(values)) @ self.vectors.T
+        self.values, self.precision = host(values), eps(K)
+        self.signs = np.sign(self.values) * (np.abs(self.values) > len(K) * self.precision * np.abs(self.values).max())
         super().__init__(kernel, X, flipped)
 
     def expansion(self, coefficients: Array) -> tuple[Kernel, Any, Any]:
         A = coefficients.reshape(self.n, -1)
         if (self.signs >= 0).all():  # |K| = K, and zero coefficients stay zero
-            kept = np.flatnonzero(A.any(axis=1)) if A.any() else np.zeros(1, dtype=np.int64)
+            moving = host(A != 0).any(axis=1)
+            kept = np.flatnonzero(moving) if moving.any() else np.zeros(1, dtype=np.int64)
             return self.kernel, self.kernel.domain.take(self.centres, kept), coefficients[kept]
-        a = self.vectors @ (self.signs[:, None] * (self.vectors.T @ A))
-        return self.kernel, self.centres, a.reshape(coefficients.shape).astype(coefficients.dtype)
+        V = self.vectors
+        a = V @ (like(self.signs, V)[:, None] * (V.T @ like(A, V)))
+        return self.kernel, self.centres, like(a.reshape(coefficients.shape), coefficients)
 
     def cross(self, X_new: Checked) -> FlippedCross:
         return FlippedCross(self, X_new)
@@ -233,7 +236,7 @@ class FlippedCross(Cross):
         return bind(kernel, self.X_new, points).product(coefficients)
 
     def dense(self) -> Any:
-        return self @ np.eye(self.gram.n, dtype=self.gram.dtype)
+        return self @ eye(self.gram.n, self.gram.like)
 
 
 @dataclass(eq=False, repr=False)
@@ -329,7 +332,6 @@ class KreinSVC(Classifier):
         check_parameters(self, {"C": POSITIVE, "multi_class": ("ovo", "ovr")})
 
     def _prepare(self, X: Data) -> Sample:
-        self._require_numpy(X)
         gram = FlippedGram(self.kernel_, X)
         self.eigenvalues_ = gram.values[::-1]
         self.inertia_ = Inertia.of(gram.values, gram.precision)

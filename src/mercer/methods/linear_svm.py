@@ -51,6 +51,8 @@ ROWS = _AnyOrder(sparse=True)
 class LinearMachine(KernelEstimator):
     """Base of the linear machines: parameters, the call of the solver, the fitted attributes."""
 
+    takes_tensors = False
+
     penalty = "l2"
 
     dual: bool | str = "auto"

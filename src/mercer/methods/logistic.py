@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import log_expit, log_softmax
 from sklearn.base import ClassifierMixin
 
+from .._array import beside, host
 from .._errors import FROM_ONE, NOT_NEGATIVE, ONE_OR_NONE, check_parameters
 from ..gram import GramLike
 from ..kernels import KernelLike
@@ -47,10 +48,12 @@ class LogisticMethod(ClassifierMixin, Machine):
         self.loss_ = Logistic()
         return np.where(labels == 1, 1.0, -1.0), weight
 
-    def predict_log_proba(self, X: Data) -> np.ndarray:
+    def predict_log_proba(self, X: Data) -> Any:
         """Log probabilities, accurate even if the probabilities underflow."""
-        f = self.values(X)
-        return log_softmax(f, axis=1) if f.ndim == 2 else np.stack([log_expit(-f), log_expit(f)], axis=1)
+        values = self.values(X)
+        f = host(values)
+        logs = log_softmax(f, axis=1) if f.ndim == 2 else np.stack([log_expit(-f), log_expit(f)], axis=1)
+        return beside(logs, values)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

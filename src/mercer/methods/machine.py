@@ -7,12 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._array import host
+from .._array import doubles, host
 from .._errors import ONE_OR_NONE, POSITIVE, SQUARED, check_choice, check_number, check_parameters, where
 from .._units import exponent, unit_of_squares
 from ..basis import annihilated
 from ..context import StoppedError, warn_early
 from ..gram import GramLike
+from ..gram.remote import reachable
 from ..kernels import KernelLike
 from ..losses import LossLike
 from ..solvers.fit import FitProblem, FitSolution, finish
@@ -96,7 +97,6 @@ class Machine(LossEstimator):
         loss = self.loss_ = self._loss()
         columns = loss.task in ("survival", "count")
         X, y = self._check_fit(X, loss.prepare(y), y_numeric=loss.task not in LABELS, multi_output=columns)
-        self._require_numpy(X)
         weight = self._weights(sample_weight, X)
         y, weight = self._targets(y, weight)
         self.loss_.check(y)
@@ -104,8 +104,8 @@ class Machine(LossEstimator):
             unit_of_squares(self, "y", y)
         basis = self._free_basis(X, self.free)
         self._require_definite(X, annihilated(basis))
-        gram = self._build(X, self._constant_is_free(basis))
-        H = None if basis is None else np.asarray(basis(X), dtype=np.float64)
+        gram = reachable(self._build(X, self._constant_is_free(basis)))
+        H = None if basis is None else doubles(basis(X))
         problem = FitProblem(gram, self.loss_, y, float(self.alpha), weight, H)
         self._check_sizes(problem)
         return problem, basis
@@ -145,7 +145,7 @@ class Machine(LossEstimator):
         self.n_iter_ = max(1, *(s.n_iter for s in solutions))
         self.function_ = self._function(problem.gram, self.dual_coef_, basis, self.free_coef_)
         self.free_coef_ = self._at_zero(problem.gram, self.dual_coef_, self.free_coef_)
-        used = np.flatnonzero(np.asarray(self.function_.coefficients).reshape(len(self.function_), -1).any(axis=1))
+        used = np.flatnonzero(host(self.function_.coefficients).reshape(len(self.function_), -1).any(axis=1))
         if 0 < len(used) < len(self.function_):  # keep only the points with nonzero coefficients
             self.function_ = self.function_.restrict(used)
 

@@ -317,6 +317,8 @@ class MultitaskSVC(ClassifierMixin, TaskSearch):
     array([ True, False])
     """
 
+    takes_tensors = False
+
     C: float = 1.0
     cv: int = 5
     class_weight: ClassWeight = None

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from .._array import host
+from .._array import beside, doubles, host
 from .._errors import ONE_OR_NONE, POSITIVE, SHARE, check_parameters, require_classes, where
 from .._targets import check_labels
 from ..basis import Polynomials
@@ -195,7 +195,6 @@ class OnlineKernelMachine(LossEstimator):
 
     def _pass(self, X: Data, centres: Array, y: Array) -> Self:
         """Process the samples one by one; `centres` is the form in which f stores them."""
-        self._require_numpy(X)
         y = self._encode(y)
         self.loss_.check(y)
         take, n, start, context = self.kernel_.domain.take, self.kernel_.domain.size(X), 0, current()
@@ -218,14 +217,15 @@ class OnlineKernelMachine(LossEstimator):
                 points, coefficients = take(centres, slice(0, 1)), np.zeros((1, *coefficients.shape[1:]))
             basis = Polynomials(0) if self.fit_intercept else None
             free = np.asarray(self.intercept_)[None] if self.fit_intercept else None
-            self.function_ = Function(self.kernel_, points, coefficients, basis, free)
+            free = None if free is None else beside(free, X)
+            self.function_ = Function(self.kernel_, points, beside(coefficients, X), basis, free)
         return self
 
     def _advance(self, X: Data, centres: Array, y: np.ndarray) -> None:
         """Take the steps of one block, using one matrix of kernel values between it and all terms."""
         old, size = len(self.dual_coef_), len(y)
         points = self.kernel_.domain.join([self.points_, centres]) if old else centres
-        K = np.asarray(bind(self.kernel_, X, points).dense(), dtype=np.float64)
+        K = doubles(bind(self.kernel_, X, points).dense())
         lengths = np.sqrt(np.maximum(np.diagonal(K, old), 0.0))
         lengths = np.concatenate([self._lengths, lengths])
         a = np.concatenate([self.dual_coef_, np.zeros((size, *self.dual_coef_.shape[1:]))])

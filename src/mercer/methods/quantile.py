@@ -8,9 +8,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from .._array import host
+from .._array import doubles, host
 from .._errors import where
 from ..gram import GramLike
+from ..gram.remote import reachable
 from ..kernels import KernelLike
 from ..losses import Expectile, Loss, Pinball
 from ..solvers.fit import FitProblem, FitSolution
@@ -112,10 +113,10 @@ class LevelMethod(RegressorMixin, Machine):
         none = np.zeros(domain.size(extra))
         return replace(
             problem,
-            gram=self._build(X, self._constant_is_free(basis)),
+            gram=reachable(self._build(X, self._constant_is_free(basis))),
             y=np.concatenate([problem.y, none]),
             weight=np.concatenate([problem.weight, none]),
-            H=None if basis is None else np.asarray(basis(X), dtype=np.float64),
+            H=None if basis is None else doubles(basis(X)),
             shared={},
         )
 
@@ -131,7 +132,7 @@ class LevelMethod(RegressorMixin, Machine):
         """
         y = np.asarray(host(y), dtype=np.float64)
         w = np.ones(len(y)) if sample_weight is None else np.asarray(host(sample_weight), dtype=np.float64)
-        values = self.predict(X).reshape(len(y), -1)
+        values = host(self.predict(X)).reshape(len(y), -1)
         scores = []
         for level, f in zip(np.atleast_1d(self._levels()), values.T, strict=True):
             loss = self._at(float(level))

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from .._array import eps, host, is_sparse, like, namespace, on_host
+from .._array import beside, eps, host, is_sparse, like, namespace
 from .._errors import ONE_OR_NONE, POSITIVE, SHARE, check_number, check_parameters, where
 from .._neighbours import check_rule, check_weights, connecting_length, links, nearest, within
 from ..gram import GramLike, Operator
@@ -201,7 +201,7 @@ class ManifoldRanking(KernelEstimator):
     def _at_home(self, F: Array) -> Any:
         """F in the array library of the samples; a sparse graph stays on the host."""
         X = getattr(self, "_sample", None)
-        return F if on_host(X) else like(F, X)
+        return beside(F, X)
 
     def _links_to(self, X: Data) -> tuple[Any, Any]:
         """1/√d(x) of new points, and their affinities to the samples as an operator."""

@@ -8,12 +8,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from .._array import host
+from .._array import beside, host, on_host, precise
 from .._errors import ONE_OR_NONE, POSITIVE, check_number, check_parameters, require_classes, where
 from .._units import unit_of_squares
 from ..basis import Polynomials
 from ..context import Status, warn_early
 from ..gram import Gram, GramLike
+from ..gram.remote import reachable
 from ..kernels import KernelLike
 from ..losses import Logistic
 from ..solvers.fit.relevance import Dictionary, Evidence, maximise_bernoulli, maximise_gaussian
@@ -43,15 +44,14 @@ class RelevanceMethod(KernelEstimator):
         """Check all parameters, X (converted to double precision if numeric) and y."""
         check_parameters(self, {"tol": POSITIVE, "max_iter": ONE_OR_NONE})
         X, y = self._check_fit(X, y, **options)
-        self._require_numpy(X)
         if self.kernel_.domain.numbers:
-            X = X.astype(np.float64)
+            X = X.astype(np.float64) if on_host(X) else precise(X)
             self.dtype_ = X.dtype
         return X, y
 
     def _design(self, X: Data) -> Dictionary:
         """The columns on the sample; their squares must neither overflow nor underflow."""
-        gram = self._build(X)
+        gram = reachable(self._build(X))
         unit_of_squares(self, "the kernel matrix", gram.diagonal())
         return Dictionary(gram, bool(self.fit_intercept))
 
@@ -86,14 +86,13 @@ class RelevanceMethod(KernelEstimator):
             return f
         return f.restrict(self.relevance_ if len(self.relevance_) else [0])
 
-    def _mean(self, X: Data) -> np.ndarray:
-        X = self._check_new(X)
-        return np.asarray(self.function_.values(X))
+    def _mean(self, X: Data) -> Any:
+        return self.function_.values(self._check_new(X))
 
-    def _moments(self, X: Data) -> tuple[np.ndarray, np.ndarray]:
+    def _moments(self, X: Data) -> tuple[Any, Any]:
         """Posterior mean and variance of f at new points."""
         X = self._check_new(X)
-        return np.asarray(self.function_.values(X)), np.sum(np.asarray(self._deviations.values(X)) ** 2, axis=1)
+        return self.function_.values(X), (self._deviations.values(X) ** 2).sum(axis=1)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -290,15 +289,15 @@ class RelevanceVectorClassifier(DecisionClassifier, RelevanceMethod):
         self._finish(*maximise_bernoulli(design, np.where(index == 1, 1.0, -1.0), self.tol, self.max_iter or STEPS))
         return self
 
-    def decision_function(self, X: Data) -> np.ndarray:
+    def decision_function(self, X: Data) -> Any:
         """The mean of f(x), positive for ``classes_[1]``."""
         return self._mean(X)
 
-    def predict_proba(self, X: Data) -> np.ndarray:
+    def predict_proba(self, X: Data) -> Any:
         """Probabilities of the two classes, averaged over the weights."""
-        mean, variance = self._moments(X)
-        second = Logistic().link_inverse(mean / np.sqrt(1 + np.pi * variance / 8))
-        return np.stack([1 - second, second], axis=1)
+        values, variance = self._moments(X)
+        second = Logistic().link_inverse(host(values) / np.sqrt(1 + np.pi * host(variance) / 8))
+        return beside(np.stack([1 - second, second], axis=1), values)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

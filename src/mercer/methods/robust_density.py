@@ -126,7 +126,6 @@ class RobustKernelDensity(DensityEstimator):
     def fit(self, X: Data, y: Array = None, sample_weight: Array = None) -> Self:
         """Fit to samples X; y is ignored."""
         check_parameters(self, {"loss": ("huber", "hampel"), "tol": POSITIVE, "max_iter": ONE_OR_NONE})
-        self._require_numpy(X)
         X, p = self._fit_kernel(X, sample_weight)
         self._require_definite(X, 0)
         gram = self._build(X)

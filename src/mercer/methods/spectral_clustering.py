@@ -128,6 +128,8 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
     True
     """
 
+    takes_tensors = False
+
     kernel_parameter = "affinity"
 
     n_clusters: int = 8

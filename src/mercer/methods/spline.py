@@ -135,6 +135,8 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
     5.0
     """
 
+    takes_tensors = False
+
     substitutes = ("df", "lam", "spar")
 
     alpha: float | str = "gcv"

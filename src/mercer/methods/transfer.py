@@ -107,6 +107,8 @@ class MarginalTransfer(Delegating, KernelEstimator):
     True
     """
 
+    takes_tensors = False
+
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True}
     __metadata_request__score: ClassVar[dict[str, bool]] = {"groups": True}
 

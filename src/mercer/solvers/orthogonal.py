@@ -18,9 +18,11 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from .._array import host, like, namespace, row_products, solve_triangular
 from .._errors import where
 from .._random import random_frame
 from ..context import Status, current
+from ..domains import take
 from ..gram import IncompleteCholesky
 from ..kernels import Kernel
 from .solution import Solution
@@ -181,7 +183,7 @@ def require_smooth(owner: object, kernel: Kernel, Y: np.ndarray) -> None:
             "smooth one, such as 'gaussian'."
         )
     kernel.require_pd(Y.shape[1], owner)
-    if not np.any(kernel.evaluate_diag(Y)):
+    if not np.any(host(kernel.evaluate_diag(Y))):
         raise ValueError(f"{where(owner)}: kernel = {kernel} is zero on all samples; choose another.")
 
 
@@ -196,6 +198,7 @@ class ProjectedFactor:
     kernel : Kernel
         Positive definite on vectors, with `gradient_x`.
     Y : array of shape (n, d)
+        Its library and device are those of the large arrays; small matrices and B are on the host.
     tol : float >= 0
         As in `IncompleteCholesky`: the largest residual of a diagonal entry, relative to the largest entry.
     pivots : array of indices, optional
@@ -208,7 +211,7 @@ class ProjectedFactor:
     pivots : array of shape (r,)
     """
 
-    def __init__(self, kernel: Kernel, Y: np.ndarray, tol: float, pivots: np.ndarray | None = None):
+    def __init__(self, kernel: Kernel, Y: Any, tol: float, pivots: np.ndarray | None = None):
         self.kernel, self.Y = kernel, Y
         G = None if pivots is None else self._on(pivots, tol)
         if G is None and Y.shape[1] == 1:
@@ -218,37 +221,38 @@ class ProjectedFactor:
             gram: Any = IncompleteCholesky(tol=tol).build(kernel, Y)
             G, pivots = gram.factor(), gram.pivots
         self.G, self.pivots = G, pivots
-        self.Z = G - G.mean(axis=0)
+        self.Z = G - namespace(G).mean(G, axis=0)
 
     def _spread(self, tol: float) -> np.ndarray:
         """Pivots among points spread evenly over the line: as good as among all points, and far cheaper."""
-        y = self.Y[:, 0]
+        y = host(self.Y[:, 0])
         order = np.argsort(y)
         places = np.searchsorted(y[order], np.linspace(y[order[0]], y[order[-1]], SPREAD))
         some = order[np.unique(places)]
-        K = self.kernel.evaluate(self.Y[some])
+        K = host(self.kernel.evaluate(take(self.Y, some)))
         _, pivots, rank, _ = linalg.lapack.dpstrf(K, tol=tol * np.diag(K).max(), lower=True)
         return np.asarray(some[pivots[:rank] - 1])
 
-    def _on(self, pivots: np.ndarray, tol: float) -> np.ndarray | None:
+    def _on(self, pivots: np.ndarray, tol: float) -> Any:
         """G for given pivots, or None if they are no longer good enough."""
-        columns, diagonal = self.kernel.evaluate(self.Y, self.Y[pivots]), self.kernel.evaluate_diag(self.Y)
-        L, failed = linalg.lapack.dpotrf(columns[pivots], lower=True)
-        if failed or np.min(np.diag(L)) ** 2 <= tol / SLACK * diagonal.max():
+        columns, diagonal = self.kernel.evaluate(self.Y, take(self.Y, pivots)), self.kernel.evaluate_diag(self.Y)
+        L, failed = linalg.lapack.dpotrf(host(take(columns, pivots)), lower=True)
+        largest = float(diagonal.max())
+        if failed or np.min(np.diag(L)) ** 2 <= tol / SLACK * largest:
             return None
-        G = linalg.solve_triangular(L, columns.T, lower=True, check_finite=False).T
-        return G if np.max(diagonal - np.sum(G * G, axis=1)) <= SLACK * tol * diagonal.max() else None
+        G = solve_triangular(like(L, columns), columns.T).T
+        return G if float((diagonal - row_products(G, G)).max()) <= SLACK * tol * largest else None
 
-    def gradient(self, dZ: np.ndarray) -> np.ndarray:
+    def gradient(self, dZ: Any) -> Any:
         r"""∂F/∂Y, of shape (n, d), from ∂F/∂Z for a function F that depends on Z only through ZZᵀ.
 
         With S = ∂F/∂K̂, A = k(Y, C) and M = k(C, C): dF = 2⟨SAM⁻¹, dA⟩ − ⟨M⁻¹AᵀSAM⁻¹, dM⟩, where AM⁻¹ = GL⁻¹ for the
         pivot rows L of G, and 2SZ = ∂F/∂Z.
         """
-        C, slope = self.Y[self.pivots], self.kernel.gradient_x
-        L = np.tril(self.G[self.pivots])
-        T = linalg.solve_triangular(L, (dZ - dZ.mean(axis=0)).T, lower=True, trans="T").T  # 2SAM⁻¹
-        V = linalg.solve_triangular(L, self.G.T @ T, lower=True, trans="T")
-        result = np.einsum("ir,ird->id", T, slope(self.Y, C))
-        result[self.pivots] += np.einsum("ir,rid->rd", T, slope(C, self.Y)) - np.einsum("rs,rsd->rd", V, slope(C, C))
+        xp, slope, C = namespace(dZ), self.kernel.gradient_x, take(self.Y, self.pivots)
+        L = xp.tril(take(self.G, self.pivots))
+        T = solve_triangular(L, (dZ - xp.mean(dZ, axis=0)).T, transpose=True).T  # 2SAM⁻¹
+        V = solve_triangular(L, self.G.T @ T, transpose=True)
+        result = xp.einsum("ir,ird->id", T, slope(self.Y, C))
+        result[self.pivots] += xp.einsum("ir,rid->rd", T, slope(C, self.Y)) - xp.einsum("rs,rsd->rd", V, slope(C, C))
         return result

@@ -12,7 +12,7 @@ import pytest
 from mercer import SVC
 from mercer.context import Status
 from mercer.gram import Lazy
-from mercer.kernels import Gaussian
+from mercer.kernels import Gaussian, Linear
 from mercer.solvers.fit.boxes import Device, Samples, box_solver
 from mercer.solvers.fit.held import joined
 from mercer.solvers.fit.working_set import BoxProblem
@@ -53,10 +53,12 @@ def violation(problem, beta, K=K):
     return max(f[up & g].max(initial=-np.inf) - f[low & g].min(initial=np.inf) for g in groups)
 
 
-@pytest.fixture(params=[1024, 16], ids=["whole", "working sets"])
+@pytest.fixture(params=["whole problems", "working sets", "few rows"])
 def size(request, monkeypatch):
-    monkeypatch.setattr(device, "WHOLE", request.param)
+    monkeypatch.setattr(device, "WHOLE", 1024 if request.param == "whole problems" else 16)
     monkeypatch.setattr(device, "SIZE", 16)
+    if request.param == "few rows":
+        monkeypatch.setattr(Samples, "cache", 1.0)  # as few as a working set needs
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -88,6 +90,38 @@ def test_problems_of_different_sizes_advance_together():
     solutions = solver(1e-6).solve_all(joined(problems), edges, np.concatenate(parts))
     for i, problem, solution in zip(parts, problems, solutions, strict=True):
         assert solution.converged and violation(problem, solution.beta, K[np.ix_(i, i)]) <= 1e-6
+
+
+def test_rows_are_kept_as_far_as_there_is_memory(monkeypatch):
+    """The solutions are the same; with more memory fewer rows are computed again."""
+    monkeypatch.setattr(device, "WHOLE", 16)
+    monkeypatch.setattr(device, "SIZE", 16)
+    computed = []
+    for room in (16, 40, 60):
+        found = solver(1e-6, cache_size=8 * N * room / 2**20)
+        solution = found.solve(PROBLEMS["one equality"])
+        assert solution.converged and violation(PROBLEMS["one equality"], solution.beta) <= 1e-6
+        assert len(found.K.K) == room and found.K.whole == (room == N)
+        computed.append(found.K.computed)
+    assert computed[0] > computed[1] and computed[2] == N
+
+
+def test_rows_are_those_of_the_matrix(monkeypatch):
+    monkeypatch.setattr(device, "WHOLE", 4)
+    rows = device.DeviceMatrix(Lazy().build(Gaussian(), torch.tensor(X)).evaluator, np.float64, 5 * 8 * N)
+    for some in ([0, 1, 2, 3, 4], [4, 4, 7], [59, 0, 7, 8, 9], [1]):
+        places = rows.places(torch.tensor(some))
+        np.testing.assert_allclose(rows.K[places].numpy(), K[some], rtol=1e-12)
+    assert rows.computed == 5 + 1 + 4 + 1
+
+
+def test_rows_that_overflow_are_refused(monkeypatch):
+    monkeypatch.setattr(device, "WHOLE", 4)
+    Z = torch.ones((10, 1), dtype=torch.float64)
+    Z[9] = 1e200
+    rows = device.DeviceMatrix(Lazy().build(Linear(), Z).evaluator, np.float64, 5 * 8 * 10)
+    with pytest.raises(OverflowError, match="overflow"):
+        rows.places(torch.tensor([3, 9]))
 
 
 def test_two_variables_for_each_sample():
@@ -156,6 +190,8 @@ for groups in (0, 1, 2):
     for kind in (torch.float32, torch.float64):
         K = torch.tensor(np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(-1))).to(kind)
         index = torch.tensor(np.array([rng.permutation(n)[:q] for _ in range(B)]))
+        order = torch.tensor(rng.permutation(n))
+        rows, part = order.argsort()[index], K[order]  # the rows are in another order
         f = torch.tensor(rng.choice([-1.0, 1.0], (B, q)))
         lower, upper = torch.clamp(2 * f, max=0.0), torch.clamp(2 * f, min=0.0)
         if groups == 2:
@@ -165,11 +201,11 @@ for groups in (0, 1, 2):
         diagonal = 0.5 * K.diagonal()[index].double() + ridge
         rest = torch.zeros_like(f), lower, upper, diagonal, ridge, group, groups
         target = torch.full((B,), 1e-3, dtype=torch.float64)
-        found = [s.minimise(K, 0.5, index, f, *rest, target, 300) for s in (_steps, _triton_steps)]
+        found = [s.minimise(part, 0.5, rows, index, f, *rest, target, 300) for s in (_steps, _triton_steps)]
         after = []
         for module, (beta, _) in zip((_steps, _triton_steps), found):
             g = f - ridge * beta
-            module.follow(K, 0.5, index, beta, index, g)
+            module.follow(part, 0.5, rows, beta, index, g)
             after.append(-0.5 * (beta * (g + f)).sum(1))
         exact = kind == torch.float64
         assert not exact or torch.equal(found[0][1], found[1][1])

@@ -1,7 +1,7 @@
 """Steps of many small box-constrained problems at once, on a torch device.
 
-Each problem has rows `index` of one kernel matrix K; steps are those of `_smo`: of two variables in the group with the
-largest violation, or of one where there is no equality.
+The values of each problem are those in some `rows` of one matrix K and the columns `index`; steps are those of `_smo`:
+of two variables in the group with the largest violation, or of one where there is no equality.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ LOOK = 32  # steps between looks whether any problem is still running
 def minimise(
     K: torch.Tensor,
     unit: float,
+    rows: torch.Tensor,
     index: torch.Tensor,
     f: torch.Tensor,
     beta: torch.Tensor,
@@ -38,7 +39,7 @@ def minimise(
             move = torch.minimum(torch.maximum(f / curve, lower - beta), upper - beta)
             i = (move * (f - 0.5 * curve * move)).argmax(1)
             step = torch.where(running, move[every, i], 0.0)
-            f -= step[:, None] * (unit * K[index[every, i][:, None], index])
+            f -= step[:, None] * (unit * K[rows[every, i][:, None], index])
             f[every, i] -= ridge[every, i] * step
             moved = torch.maximum(beta[every, i] + step, lower[every, i])
             beta[every, i] = torch.minimum(moved, upper[every, i])
@@ -53,13 +54,13 @@ def minimise(
             up = torch.where(mine, up, -INF)
             largest, i = up.max(1)
             running = largest - torch.where(mine, low, INF).amin(1) > target
-            row = unit * K[index[every, i][:, None], index]
+            row = unit * K[rows[every, i][:, None], index]
             fall = (largest[:, None] - f).clamp(min=0.0)
             curve = (diagonal[every, i][:, None] + diagonal - 2.0 * row).clamp(min=TINY)
             j = torch.where(mine & (beta > lower), fall * fall / curve, -1.0).argmax(1)
             room = torch.minimum(upper[every, i] - beta[every, i], beta[every, j] - lower[every, j])
             step = torch.where(running, torch.minimum(fall[every, j] / curve[every, j], room), 0.0)
-            f -= step[:, None] * (row - unit * K[index[every, j][:, None], index])
+            f -= step[:, None] * (row - unit * K[rows[every, j][:, None], index])
             f[every, i] -= ridge[every, i] * step
             f[every, j] += ridge[every, j] * step
             for v, sign, bound in ((i, 1.0, upper), (j, -1.0, lower)):

@@ -19,6 +19,7 @@ def _at(values, r, i):
 def _minimise(
     K,
     unit,
+    places,
     index,
     f,
     beta,
@@ -40,7 +41,8 @@ def _minimise(
     inside = r < q
     place = b * q + r
     kind = K.dtype.element_ty
-    rows = tl.load(index + place, mask=inside, other=0)
+    rows = tl.load(places + place, mask=inside, other=0)
+    columns = tl.load(index + place, mask=inside, other=0)
     slope = tl.load(f + place, mask=inside, other=0.0).to(kind)
     x = tl.load(beta + place, mask=inside, other=0.0)
     low = tl.load(lower + place, mask=inside, other=0.0)
@@ -66,7 +68,7 @@ def _minimise(
                 end = tl.where(step == _at(high - x, r, i), _at(high, r, i), _at(x, r, i) + step)
                 end = tl.where(step == _at(low - x, r, i), _at(low, r, i), end)
                 x = tl.where(r == i, end, x)
-                slope -= step.to(kind) * unit * tl.load(K + _at(rows, r, i) * n + rows, mask=inside, other=0.0)
+                slope -= step.to(kind) * unit * tl.load(K + _at(rows, r, i) * n + columns, mask=inside, other=0.0)
                 slope -= tl.where(r == i, step.to(kind) * extra, 0.0)
                 count += 1
         else:
@@ -86,12 +88,12 @@ def _minimise(
                 done = 1
             else:
                 i = tl.argmax(rising, 0)
-                first = unit * tl.load(K + _at(rows, r, i) * n + rows, mask=inside, other=0.0)
+                first = unit * tl.load(K + _at(rows, r, i) * n + columns, mask=inside, other=0.0)
                 fall = largest - slope
                 curve = tl.maximum(_at(curves, r, i) + curves - 2.0 * first, 1e-12)
                 able = chosen & (x > low) & (fall > 0)
                 j = tl.argmax(tl.where(able, fall * fall / curve, -1.0), 0)
-                second = unit * tl.load(K + _at(rows, r, j) * n + rows, mask=inside, other=0.0)
+                second = unit * tl.load(K + _at(rows, r, j) * n + columns, mask=inside, other=0.0)
                 room_i, room_j = _at(high - x, r, i), _at(x - low, r, j)
                 step = tl.minimum(_at(fall / curve, r, j).to(tl.float64), tl.minimum(room_i, room_j))
                 x_i = tl.where(step == room_i, _at(high, r, i), _at(x, r, i) + step)
@@ -124,6 +126,7 @@ def _follow(K, unit, rows, change, index, f, n, q, width, SIZE: tl.constexpr):
 def minimise(
     K: torch.Tensor,
     unit: float,
+    rows: torch.Tensor,
     index: torch.Tensor,
     f: torch.Tensor,
     beta: torch.Tensor,
@@ -138,12 +141,12 @@ def minimise(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """β after steps on unit·K + R until each violation is at most its `target`, and the number of steps."""
     count, q = torch.zeros(len(f), dtype=torch.int64, device=f.device), f.shape[1]
-    index, f, beta, lower, upper, diagonal, ridge, group = (
-        values.contiguous() for values in (index, f, beta.clone(), lower, upper, diagonal, ridge, group)
+    rows, index, f, beta, lower, upper, diagonal, ridge, group = (
+        values.contiguous() for values in (rows, index, f, beta.clone(), lower, upper, diagonal, ridge, group)
     )
     size = max(16, triton.next_power_of_2(q))
     _minimise[(len(f),)](
-        K, unit, index, f, beta, lower, upper, diagonal, ridge, group, target, count, len(K), q, most,
+        K, unit, rows, index, f, beta, lower, upper, diagonal, ridge, group, target, count, K.shape[1], q, most,
         GROUPS=groups, Q=size, num_warps=4 if size <= 512 else 8,
     )  # fmt: skip
     return beta, count
@@ -155,4 +158,4 @@ def follow(
     """Subtract unit·K times the change of each problem from its f."""
     rows, change, index = rows.contiguous(), change.contiguous(), index.contiguous()
     grid = len(f), triton.cdiv(f.shape[1], BLOCK)
-    _follow[grid](K, unit, rows, change, index, f, len(K), rows.shape[1], f.shape[1], SIZE=BLOCK, num_warps=4)
+    _follow[grid](K, unit, rows, change, index, f, K.shape[1], rows.shape[1], f.shape[1], SIZE=BLOCK, num_warps=4)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._threads import one_blas_thread
 from ._base import FitProblem, FitSolution, finish
-from .boxes import Held, Samples, WorkingSet, box_solver
+from .boxes import Device, Held, Samples, WorkingSet, box_solver
 from .working_set import LARGEST, BoxProblem
 
 
@@ -23,9 +23,10 @@ def box(problem: FitProblem, tol: float = 1e-6, max_iter: int = -1) -> FitSoluti
     ridge = None if ridges[0] is None else np.concatenate(ridges)
     group = np.zeros(len(linear), dtype=np.int64) if constant else None
     dual = BoxProblem(linear, lower, upper, group, ridge=ridge)
-    samples = Samples(gram, copies=len(parts))
+    samples = Samples(gram.native, copies=len(parts))
     # the tolerance is that of a fit, not of a classifier: up to the size of a cache the matrix pays for any kernel
     name = Held.name if len(linear) <= LARGEST else WorkingSet.name
+    name = Device.name if "remote" in gram.provides else name
     with one_blas_thread:
         solver = box_solver(name, samples, tol, max_iter)
         solution = solver.run(lambda: solver.solve(dual))

@@ -55,7 +55,7 @@ class Samples:
 
     `index` holds the samples that have variables (None: all); each has as many as there are `copies`, which stand one
     after another. `cache_size` is in megabytes; "auto" is a quarter of the total memory, but at most half of the free
-    memory.
+    memory, or half of a device's memory.
     """
 
     operator: Gram
@@ -79,7 +79,7 @@ class Samples:
     def cache(self) -> float:
         """Bytes for kernel rows."""
         if isinstance(self.cache_size, str):
-            return min(_memory.limit() // 4, _memory.free() // 2)
+            return _memory.of_device(self.operator.X) // 2 or min(_memory.limit() // 4, _memory.free() // 2)
         return self.cache_size * 2**20
 
     def capacity(self, columns: int, dtype: DType, share: float = 1.0) -> int:
@@ -187,7 +187,7 @@ class Held(BoxSolver):
 
 
 class Device(Held):
-    """The whole matrix on the device of the samples, where all problems advance together."""
+    """The matrix on the device of the samples, or the rows that fit into the cache; all problems advance together."""
 
     name: ClassVar[str] = "device"
 
@@ -212,7 +212,7 @@ class Device(Held):
 
         evaluator, index = samples.operator.evaluator, samples.index
         self.evaluator = evaluator if index is None else evaluator.take(index, index)
-        self.K = DeviceMatrix(self.evaluator, np.float32 if self.tol >= SINGLE else np.float64)
+        self.K = DeviceMatrix(self.evaluator, np.float32 if self.tol >= SINGLE else np.float64, samples.cache)
         self.rows = np.tile(np.arange(self.evaluator.shape[0]), samples.copies)
         return self
 
@@ -222,7 +222,7 @@ class Device(Held):
         found = super()._solve_all(problem, edges, rows, tol, monitor)
         if Status.PRECISION not in found.ends or not self.K.single:
             return found
-        self.K = type(self.K)(self.evaluator, np.float64)
+        self.K = type(self.K)(self.evaluator, np.float64, self.K.room)
         return super()._solve_all(replace(problem, start=found.beta), edges, rows, tol, monitor)
 
     @property

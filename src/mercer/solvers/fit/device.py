@@ -1,9 +1,9 @@
 """Box-constrained problems on a torch device: all of them advance together, on one kernel matrix.
 
-The problem is that of `working_set`. The matrix is stored in single precision. In each round every problem that still
-runs chooses the worst violators, half of them kept from the last round, solves the small problem on them (`_steps`),
-and updates its f. Before a problem ends, f is recomputed from β in double precision, by one product for all problems;
-its gap, objective and duality gap refer to that f.
+The problem is that of `working_set`. The matrix is stored in single precision, as far as there is memory. In each round
+every problem that still runs chooses the worst violators, half of them kept from the last round, solves the small
+problem on them (`_steps`), and updates its f. Before a problem ends, f is recomputed from β in double precision, by one
+product for all problems; its gap, objective and duality gap refer to that f.
 
 Joachims, *Making large-scale SVM learning practical* (1999); Wen, Shi, Li, He, Chen, *ThunderSVM* (2018).
 """
@@ -22,7 +22,7 @@ from ...evaluation import Evaluator
 from ...types import DType
 from . import _steps
 from ._held import CONVERGED, MAX_ITER, PRECISION, RUNNING, UNSEEN
-from .rounds import INNER, PATIENCE, ROUNDING
+from .rounds import INNER, OVERFLOW, PATIENCE, ROUNDING
 
 try:
     from . import _triton_steps, device_path
@@ -44,18 +44,66 @@ def compiled(values: torch.Tensor) -> bool:
 
 
 class DeviceMatrix:
-    """The kernel matrix of samples on a device, in the precision `dtype`."""
+    """Kernel values of samples on a device, in the precision `dtype`.
+
+    They are the whole matrix if it fits into `room` bytes; else rows as they are needed, and the least recently used
+    make room for others.
+
+    Attributes
+    ----------
+    K : tensor of shape (capacity, n)
+        The matrix, or the rows that are there.
+    computed : int
+        Number of rows computed.
+    """
 
     splits = False
 
-    def __init__(self, evaluator: Evaluator, dtype: DType):
-        self.evaluator, rows = evaluator, evaluator.cast(dtype)
-        n, like = rows.shape[0], rows.like
-        self.K = torch.empty((n, n), dtype=getattr(torch, np.dtype(dtype).name), device=device_of(like))
-        for r in slices(n, max(1, BLOCK // n)):  # the matrix is symmetric
-            self.K[r, r.start :] = rows.tile(r, slice(r.start, None))
-            self.K[r.stop :, r] = self.K[r, r.stop :].T
+    def __init__(self, evaluator: Evaluator, dtype: DType, room: float = INF):
+        self.evaluator, self.values, self.room = evaluator, evaluator.cast(dtype), room
+        self.n, device = self.values.shape[0], device_of(self.values.like)
+        kind = getattr(torch, np.dtype(dtype).name)
+        capacity = int(min(self.n, max(room // (kind.itemsize * self.n), WHOLE)))
+        self.K = torch.empty((capacity, self.n), dtype=kind, device=device)
+        self.computed = 0
+        if self.whole:
+            for r in slices(self.n, max(1, BLOCK // self.n)):  # the matrix is symmetric
+                self.K[r, r.start :] = self.values.tile(r, slice(r.start, None))
+                self.K[r.stop :, r] = self.K[r, r.stop :].T
+            self.computed = self.n
+        self.place = torch.full((self.n,), -1, device=device)  # of each sample's row in K
+        self.owner = torch.full((capacity,), -1, device=device)
+        self.used, self.clock = torch.zeros_like(self.owner), 0  # when each row was last needed
         self.steps: Any = _triton_steps if compiled(self.K) else _steps
+
+    @property
+    def whole(self) -> bool:
+        """Whether K is the whole matrix."""
+        return len(self.K) == self.n
+
+    def places(self, samples: torch.Tensor) -> torch.Tensor:
+        """The rows of K that belong to these samples, no more than K holds; missing ones are computed."""
+        if self.whole:
+            return samples
+        wanted, self.clock = torch.unique(samples), self.clock + 1
+        known = self.place[wanted]
+        self.used[known[known >= 0]] = self.clock
+        missing = wanted[known < 0]
+        free = self.used.argsort()[: len(missing)]
+        before = self.owner[free]
+        self.place[before[before >= 0]] = -1
+        self.place[missing], self.owner[free], self.used[free] = free, missing, self.clock
+        for part in slices(len(missing), max(1, BLOCK // self.n)):
+            rows = self.values.tile(host(missing[part]))
+            if not all_finite(rows):
+                raise OverflowError(OVERFLOW)
+            self.K[free[part]] = rows.to(self.K.dtype)
+        self.computed += len(missing)
+        return self.place[samples]
+
+    def diagonal(self) -> torch.Tensor:
+        """k(x, x)."""
+        return self.K.diagonal() if self.whole else self.values.diagonal()
 
     @property
     def single(self) -> bool:
@@ -65,12 +113,13 @@ class DeviceMatrix:
     @property
     def finite(self) -> bool:
         """Whether all values are finite."""
-        return all_finite(self.K)
+        return all_finite(self.K if self.whole else self.diagonal())
 
     @property
     def unit(self) -> int:
         """The exponent of the diagonal and of some rows."""
-        return exponent(torch.cat([self.K[:8].ravel(), self.K.diagonal()]))
+        some = self.K[:8] if self.whole else self.values.tile(slice(0, 8))
+        return exponent(torch.cat([some.ravel(), self.diagonal()]))
 
     def product(self, coefficients: torch.Tensor) -> torch.Tensor:
         """K times coefficients of the samples in double precision; most rows are zero."""
@@ -111,7 +160,7 @@ class _Batch:
 
         self.index, self.group = rows(index), rows(box[4])
         self.p, self.lower, self.upper, self.ridge, self.beta = map(rows, (*box[:4], state[0]))
-        self.diagonal = unit * matrix.K.diagonal().to(torch.float64)[self.index] + self.ridge
+        self.diagonal = unit * matrix.diagonal().to(torch.float64)[self.index] + self.ridge
         count = len(sizes)
         self.corrections, self.solved = np.zeros(count, np.int64), np.zeros(count, bool)  # in the precision of the rows
         self.steps, self.stalled = torch.zeros((2, count), dtype=torch.int64, device=device)
@@ -124,7 +173,7 @@ class _Batch:
     def exact(self, live: torch.Tensor) -> torch.Tensor:
         """p − (K + R)β of some problems, in double precision."""
         index, beta = self.index[live], self.beta[live]
-        coefficients = torch.zeros((len(live), len(self.matrix.K)), dtype=torch.float64, device=beta.device)
+        coefficients = torch.zeros((len(live), self.matrix.n), dtype=torch.float64, device=beta.device)
         coefficients.scatter_add_(1, index, beta)
         values = self.unit * self.matrix.product(coefficients.T.contiguous())
         f = self.p[live] - values.T.gather(1, index) - self.ridge[live] * beta
@@ -171,19 +220,24 @@ class _Batch:
         return chosen
 
     def advance(self, live: torch.Tensor, gaps: torch.Tensor, tol: float) -> None:
-        """One round of some problems."""
+        """One round of some problems, as many at a time as K has rows for."""
+        most = len(live) if self.matrix.whole else len(self.matrix.K) // max(WHOLE, SIZE)
+        for part in slices(len(live), max(1, most)):
+            self.move(live[part], gaps[part], tol)
+
+    def move(self, live: torch.Tensor, gaps: torch.Tensor, tol: float) -> None:
+        """Choose working sets, minimise on them, and update f."""
         chosen = self.choose(live)
         take = [values[live].gather(1, chosen) for values in (self.index, self.f, self.beta, self.lower, self.upper)]
         rest = [values[live].gather(1, chosen) for values in (self.diagonal, self.ridge, self.group)]
         target = torch.maximum(0.5 * tol * torch.ones_like(gaps), INNER * gaps)
-        after, count = self.matrix.steps.minimise(
-            self.matrix.K, self.unit, *take, *rest, self.groups, target, 4 * chosen.shape[1]
-        )
+        K, steps, rows = self.matrix.K, self.matrix.steps, self.matrix.places(take[0])
+        after, count = steps.minimise(K, self.unit, rows, *take, *rest, self.groups, target, 4 * chosen.shape[1])
         change = after - take[2]
         self.steps[live] += count
         beta, f = self.beta[live].scatter(1, chosen, after), self.f[live]
         f.scatter_add_(1, chosen, -rest[1] * change)
-        self.matrix.steps.follow(self.matrix.K, self.unit, take[0], change, self.index[live], f)
+        steps.follow(K, self.unit, rows, change, self.index[live], f)
         self.beta[live], self.f[live] = beta, torch.where(self.real[live], f, 0.0)
 
     # ---- the calls

@@ -18,9 +18,11 @@ import numpy as np
 from scipy.linalg import orth
 from scipy.optimize import minimize
 
+from ..._array import host, like, namespace
 from ...context import Status, current
 from ...gram import Gram
 from ...gram.low_rank import LowRankGram
+from ...gram.remote import Thin
 from ..linear.conjugate_gradient import truncated
 from ._base import FLAT, FitProblem, FitSolution, duality_gap, finish
 
@@ -36,6 +38,7 @@ class Eigenbasis:
         if not problem.shared:
             problem.shared.update(zip(("Z", "values", "coarse"), _directions(problem.gram, self.H), strict=True))
         self.Z, self.values, self.coarse = (problem.shared[name] for name in ("Z", "values", "coarse"))
+        self.design = self.Z.beside(self.H) if self.H.size else self.Z
 
     def coefficients(self, u: np.ndarray) -> np.ndarray:
         """a with PKa = Zu and Hᵀa = 0."""
@@ -86,27 +89,31 @@ class Eigenbasis:
             if change + 0.5 * problem.alpha * float(np.sum(v * v) - np.sum(u * u)) <= 0:
                 a = other
         # assessed with PKP, which equals K where Hᵀa = 0, and is available in double precision
-        projected = LowRankGram(problem.gram.kernel, problem.gram.X, None, 0.0, self.Z)
-        return replace(finish(replace(problem, gram=projected), a, b, *rest), free=self.free(a, b))
+        projected = LowRankGram(problem.gram.kernel, problem.gram.X, None, 0.0, self.Z.A)
+        problem = replace(problem, gram=problem.gram.beside(projected))
+        return replace(finish(problem, a, b, *rest), free=self.free(a, b))
 
 
-def _directions(gram: Gram, H: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _directions(gram: Gram, H: np.ndarray) -> tuple[Thin, np.ndarray, Thin]:
     """Z, the diagonal of ZᵀZ, and Z in the precision of the data."""
-    Q, eps = orth(H) if H.size else H, np.finfo(float).eps
-    if "factor" in gram.provides:
-        factor = np.array(gram.factor(), dtype=np.float64)
-        factor -= Q @ (Q.T @ factor)
-        values, V = np.linalg.eigh(factor.T @ factor)
-        keep = values > len(values) * eps * values.max(initial=0.0)
-        Z = (V[:, keep].T @ factor.T).T
-    else:
-        K = np.asarray(gram.dense(), dtype=np.float64)
-        M = K - Q @ (Q.T @ K)
-        values, V = np.linalg.eigh(M - (M @ Q) @ Q.T)
-        keep = values > len(values) * eps * max(np.abs(values).max(initial=0.0), np.abs(K).max(initial=0.0))
-        Z = np.asfortranarray(V[:, keep] * np.sqrt(values[keep]))
+    factored, K = "factor" in gram.provides, gram.native
+    M = K.factor() if factored else K.dense()
+    xp = namespace(M)
+    M = xp.astype(M, xp.float64, copy=False)
+    size = 0.0 if factored else float(xp.max(xp.abs(M)))
+    if H.size:
+        Q = like(orth(H), M)
+        M = M - Q @ (Q.T @ M)
+        M = M if factored else M - (M @ Q) @ Q.T
+    values, V = xp.linalg.eigh(M.T @ M if factored else M)
+    numbers = host(values)
+    least = len(numbers) * np.finfo(float).eps * max(float(np.abs(numbers).max(initial=0.0)), size)
+    first = int(np.sum(numbers <= least))
+    V, roots = V[:, first:], xp.sqrt(values[first:])
+    Z = (V.T @ M.T).T if factored else V * roots[None, :]
+    Z = np.asfortranarray(Z) if isinstance(Z, np.ndarray) else Z
     # contiguous columns, in single precision if sufficient: thin products are limited by memory bandwidth
-    return Z, values[keep], Z if gram.dtype == np.float64 else Z.astype(np.float32)
+    return Thin(Z), numbers[first:], Thin(Z if gram.dtype == np.float64 else xp.astype(Z, xp.float32))
 
 
 def newton_cg(
@@ -167,9 +174,9 @@ def _newton_direction(at: Eigenbasis, f: np.ndarray, b: np.ndarray, accuracy: fl
 
     def product(v: np.ndarray) -> np.ndarray:
         u, b = at.split(v)
-        V = at.coarse @ u.astype(at.coarse.dtype, copy=False) + at.H @ b
+        V = at.coarse @ u + at.H @ b
         s = problem.curvature(f, V) + least * V
-        return at.join(at.coarse.T @ s.astype(at.coarse.dtype, copy=False) + problem.alpha * u, at.H.T @ s)
+        return at.join(at.coarse.T @ s + problem.alpha * u, at.H.T @ s)
 
     found = truncated(product, b, scale, accuracy, 250)
     return found if found.any() else b / scale  # the first direction already has no curvature

@@ -72,7 +72,7 @@ class _State:
     def __init__(self, problem: FitProblem, losses: Sequence[Loss]):
         self.at = at = Eigenbasis(problem)
         used = np.flatnonzero(problem.weight > 0)
-        self.problem, self.A, self.rank, self.q = problem, np.hstack([at.Z, at.H]), len(at.values), len(losses)
+        self.problem, self.A, self.rank, self.q = problem, at.design, len(at.values), len(losses)
         self.p, lower, upper, self.ridge, self.rows, self.levels = _variables(problem, losses, used)
         self.order = np.arange(len(self.p)) >= len(self.p) - problem.gram.n * (self.q - 1)  # marks λ
         self.lower, self.upper, self.low, self.high = lower, upper, lower > -FAR, upper < FAR
@@ -113,7 +113,7 @@ class _State:
     def is_balanced(self, tol: float, small: float, gap: float) -> bool:
         """Whether this residual is negligible relative to the total pull on one side and to the objective."""
         balance = self.balance()
-        relative = float(np.abs(balance).max()) / (self.unit * float(np.abs(self.A).sum(axis=0).max()))
+        relative = float(np.abs(balance).max()) / (self.unit * float(self.A.sizes().max()))
         return relative <= tol and (abs(float(np.sum(self.x * balance))) <= small or gap <= 1e-4 * small)
 
     def complementarity(self) -> float:
@@ -165,7 +165,7 @@ class _State:
     def system(self, theta: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """A solver of (AᵀMΘ⁻¹MᵀA + α on u) x = b: a block for each level, and −AᵀΘ⁻¹A of λ between neighbours."""
         # factorised block by block, since only neighbours are coupled
-        n = len(self.A)
+        n = self.A.shape[0]
         weights = np.zeros((n, self.q))
         np.add.at(weights, (self.rows, self.levels), 1 / theta)
         np.add.at(weights, (self.rows[self.order], self.levels[self.order] - 1), 1 / theta[self.order])
@@ -173,11 +173,11 @@ class _State:
         factors: list[Any] = []
         links: list[np.ndarray] = []  # Lⱼ⁻¹ times the block to the right of the diagonal
         for j in range(self.q):
-            S = self.A.T @ (weights[:, j, None] * self.A) + np.diag(self.damping)
+            S = self.A.squares(weights[:, j]) + np.diag(self.damping)
             # levels that touch everywhere coincide in this precision; a zero free function has no curvature
             rounding = 1e-13 * np.where(np.diagonal(S) > 0, np.diagonal(S), 1.0)
             if j:
-                links.append(solve_triangular(factors[-1], -self.A.T @ (between[j - 1][:, None] * self.A), lower=True))
+                links.append(solve_triangular(factors[-1], -self.A.squares(between[j - 1]), lower=True))
                 S -= links[-1].T @ links[-1]
             try:
                 factors.append(cholesky(S, lower=True))

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ... import _threads
+from ..._array import host, like
 from ...context import Status, current
 from ...gram import Gram
 from ...losses import Logistic
@@ -46,10 +47,10 @@ class Dictionary:
 
     def squares(self, weight: np.ndarray) -> np.ndarray:
         """Σᵢ bᵢ φⱼ(xᵢ)² for all columns."""
-        total = np.zeros(self.n)
+        gram, total = self.gram.native, np.zeros(self.n)
         for rows in _threads.slices(self.n, max(1, (1 << 22) // self.n)):
-            B = np.asarray(self.gram.block(rows, slice(None)))
-            total += weight[rows] @ (B * B)
+            B = gram.block(rows, slice(None))
+            total += host(like(weight[rows], B) @ (B * B))
         return np.append(total, weight.sum()) if self.intercept else total
 
 

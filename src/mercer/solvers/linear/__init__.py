@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from numbers import Real
+from typing import Any
+
+from ..._array import doubles, like
 from ..protocol import Choice, choose
 from ._base import MOVED, Conditioned, LinearSolution, LinearSolver, System, free_factor, typical, units
 from .cholesky import Cholesky, Symmetric
@@ -53,5 +58,16 @@ def linear_solver(solver: str | LinearSolver, system: System) -> LinearSolver:
 
 
 def solve(system: System, solver: str | LinearSolver = "auto") -> LinearSolution:
-    """Solve a system with a solver object, a name, or the automatic choice."""
-    return linear_solver(solver, system).solve(system)
+    """Solve a system with a solver object, a name, or the automatic choice; on the device of the matrix."""
+    if "remote" not in system.operator.provides:
+        return linear_solver(solver, system).solve(system)
+    native: Any = system.operator.native  # type: ignore[attr-defined]
+
+    def moved(values: Any) -> Any:
+        return values if values is None or isinstance(values, Real) else like(values, native.like)
+
+    parts = {name: moved(getattr(system, name)) for name in ("b", "shift", "H", "weight")}
+    there = replace(system, operator=native, **parts)
+    found = linear_solver(solver, there).solve(there)
+    free = None if found.free is None else doubles(found.free)
+    return replace(found, coefficients=doubles(found.coefficients), free=free)
