@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -115,6 +116,38 @@ def test_partial_fits_go_on_there(place):
     plain = mercer.OnlineKernelMachine("squared", alpha=0.01)
     plain.partial_fit(X[:70], X[:70, 0]).partial_fit(X[70:], X[70:, 0])
     np.testing.assert_allclose(model.predict(X), plain.predict(X), atol=1e-9)
+
+
+def test_partial_fits_of_a_model_of_arrays_go_on_here(place):
+    model = mercer.OnlineKernelMachine("squared", alpha=0.01).partial_fit(X[:70], X[:70, 0])
+    with mercer.device(place):
+        model.partial_fit(X[70:], X[70:, 0])
+    model.partial_fit(X, X[:, 0])
+    assert TWIN not in vars(model) and type(model.predict(X)) is np.ndarray
+
+
+def test_an_error_leaves_the_tensors(place):
+    with mercer.device(place):
+        model = mercer.KernelRidge(kernel="rbf").fit(X, X[:, 0])
+        with pytest.raises(ValueError, match="features"):
+            model.predict(X[:, :2])
+        assert TWIN in vars(model) and model.predict(X).shape == (150,)
+
+
+def test_fits_of_a_search_are_there(place, monkeypatch):
+    seen, check = set(), mercer.KernelRidge._check_data
+
+    def watched(self, kernel, A, *args, **options):
+        seen.add(type(A))
+        return check(self, kernel, A, *args, **options)
+
+    monkeypatch.setattr(mercer.KernelRidge, "_check_data", watched)
+    grid = {"alpha": [0.1, 1.0]}
+    with mercer.device(place):
+        there = GridSearchCV(mercer.KernelRidge(kernel="rbf"), grid).fit(X, X[:, 0])
+    assert seen == {torch.Tensor}
+    here = GridSearchCV(mercer.KernelRidge(kernel="rbf"), grid).fit(X, X[:, 0])
+    np.testing.assert_allclose(there.cv_results_["mean_test_score"], here.cv_results_["mean_test_score"], rtol=1e-9)
 
 
 def test_what_cannot_be_there_is_computed_here(place):

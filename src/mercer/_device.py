@@ -149,19 +149,19 @@ def _computed(found: Any, method: Callable[..., Any], fits: bool, self: Any, arg
     """The result of a method, from arrays moved to the device; a fitted model and its answers are moved back."""
     sent = [_sent(value, found) for value in args]
     named = {name: _sent(value, found) for name, value in options.items()}
-    twin = vars(self).pop(TWIN, None)
-    if not self.takes_tensors or not any(is_array(value) and not on_host(value) for value in (*sent, *named.values())):
-        return method(self, *args, **options)
-    if not fits and twin is None:  # a model of NumPy arrays
+    twin = vars(self).get(TWIN)
+    able = self.takes_tensors and any(is_array(value) and not on_host(value) for value in (*sent, *named.values()))
+    goes_on = not fits or (method.__name__.startswith("partial") and self.__sklearn_is_fitted__())
+    if not able or (goes_on and twin is None):  # without tensors, or with a model of NumPy arrays
+        if fits:
+            vars(self).pop(TWIN, None)
         return method(self, *args, **options)
     own = {name: vars(self)[name] for name in self._get_param_names()}
     model = object.__new__(type(self))
-    vars(model).update(twin if twin is not None else vars(self), **own)
+    vars(model).update(vars(self) if twin is None else twin, **own)
     answer = method(model, *sent, **named)
     if fits:
-        twin = dict(vars(model))
-        self.__dict__ = dict(vars(moved(model, NUMPY)), **own)
-    vars(self)[TWIN] = twin
+        self.__dict__ = vars(moved(model, NUMPY)) | own | {TWIN: vars(model)}
     return self if answer is model else _received(answer)
 
 
@@ -176,6 +176,8 @@ def _sent(value: Any, found: Any) -> Any:
 
 def _received(answer: Any) -> Any:
     """An answer as NumPy arrays."""
+    if isinstance(answer, tuple) and hasattr(answer, "_fields"):
+        return type(answer)(*map(_received, answer))
     if isinstance(answer, (tuple, list)):
         return type(answer)(map(_received, answer))
     if is_array(answer):

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -384,3 +385,22 @@ def test_estimators_use_programs(cuda, monkeypatch):
         np.asarray(components.cpu()), KernelPCA(3, kernel=Gaussian(1.5)).fit(A).eigenvalues_, rtol=1e-3
     )
     assert count and all(count)
+
+
+def test_failures_of_a_program_are_told_once(monkeypatch):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("triton")
+    monkeypatch.setattr(_fused, "SMALL", 0)
+
+    def fail(*args):
+        raise RuntimeError("no compiler\nat all")
+
+    monkeypatch.setattr(FusedEvaluator, "_fused", fail)
+    values = FusedEvaluator(Gaussian(), torch.tensor(X))
+    V = torch.ones((len(X), 1), dtype=torch.float64)
+    with pytest.warns(UserWarning, match="in blocks, more slowly, as their program failed: RuntimeError: no compiler$"):
+        found = values.product(V)
+    np.testing.assert_allclose(found.numpy(), Gaussian()(X) @ V.numpy(), rtol=1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        values.product(V)

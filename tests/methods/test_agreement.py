@@ -13,6 +13,7 @@ from sklearn.datasets import load_diabetes, load_iris
 
 import mercer
 from mercer.gram import Nystrom
+from mercer.inference import conditional_independence_test, hsic_test, mmd_test
 
 torch = pytest.importorskip("torch")
 
@@ -160,6 +161,19 @@ def test_tensors_and_arrays_agree(tensor, name):
             np.testing.assert_allclose(ours.cpu().numpy(), theirs, rtol=case.atol, atol=case.atol)
     for attribute in case.attributes:
         np.testing.assert_array_equal(getattr(there, attribute), getattr(here, attribute))
+
+
+@pytest.mark.parametrize("null", ["permutation", "spectrum", "gamma"])
+def test_hypothesis_tests_agree(tensor, null):
+    A, B, C = TABLE[:60, :3], TABLE[:60, 3:5], TABLE[60:110, :3]
+    options = {"null": null, "random_state": 0} | ({} if null == "permutation" else {"kernel": "gaussian('median')"})
+    results = [(mmd_test(to(A), to(C), **options), hsic_test(to(A), to(B), **options)) for to in (tensor, np.asarray)]
+    if null != "permutation":
+        for found, to in zip(results, (tensor, np.asarray), strict=True):
+            found += (conditional_independence_test(to(A), to(B), to(TABLE[:60, 5:6]), null=null, random_state=0),)
+    for found, expected in zip(*results, strict=True):
+        assert found.statistic == pytest.approx(expected.statistic, rel=1e-6, abs=1e-12)
+        assert found.p_value == pytest.approx(expected.p_value, abs=0.02)
 
 
 @pytest.mark.parametrize("name", REFUSED)

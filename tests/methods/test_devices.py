@@ -9,7 +9,7 @@ from sklearn.datasets import load_diabetes, load_iris
 
 import mercer
 from mercer import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-from mercer.selection import KernelSearchCV
+from mercer.selection import KernelSearchCV, svm_path
 
 torch = pytest.importorskip("torch")
 X, y = load_iris(return_X_y=True)
@@ -134,3 +134,15 @@ def test_searches_take_tensors(tensor):
         found.cv_results_["mean_test_score"], reference.cv_results_["mean_test_score"], atol=1.01 / len(X)
     )
     assert isinstance(found.predict(tensor(X)), torch.Tensor)
+
+
+def test_paths_take_tensors(tensor):
+    A, b = X[50:], y[50:]
+    found, reference = (
+        svm_path(*pair, [0.1, 1.0, 10.0], gamma=0.1, tol=TOL) for pair in ((tensor(A), tensor(b)), (A, b))
+    )
+    for name in ("dual_coef", "intercept", "objective"):
+        np.testing.assert_allclose(getattr(found, name), getattr(reference, name), atol=1e-3)
+    for name in ("n_bound", "training_error", "loo_bound"):
+        np.testing.assert_allclose(getattr(found, name), getattr(reference, name), atol=0.03)
+    close(found.functions[1](tensor(A)), reference.functions[1](A))

@@ -184,19 +184,31 @@ def test_refusals() -> None:
     with pytest.raises(ValueError, match="unpenalised part"):
         ridge = KernelRidge(kernel="rbf", fit_intercept=True).fit(X, X[:, 0])
         Learned().find(ridge.function_)
-    with pytest.raises(TypeError, match="dense NumPy"):
+    with pytest.raises(TypeError, match="not a dense array"):
         FixedPoint().find(RKHS(Gaussian()).function(sp.csr_array(X), G))
-    with pytest.raises(TypeError, match="dense NumPy"):
+    with pytest.raises(TypeError, match="not a dense array"):
         Learned().find(Function(RKHS("linear").kernel, ["a", "b"], np.ones((2, 1))))
 
 
-def test_torch_is_refused() -> None:
+@pytest.mark.parametrize(
+    "method", [FixedPoint(), Gradient(), DistanceBased(), Learned(), Learned(width=None)], ids=repr
+)
+@pytest.mark.parametrize("centred", [False, True], ids=["plain", "centred"])
+def test_tensors_stay_tensors(method, centred) -> None:
     torch = pytest.importorskip("torch")
-    target = RKHS(Gaussian()).function(
-        torch.zeros((3, 2), dtype=torch.float64), torch.ones((3, 1), dtype=torch.float64)
-    )
-    with pytest.raises(TypeError, match=r"dense NumPy array .Tensor"):
-        FixedPoint().find(target)
+    if centred and not isinstance(method, Learned):
+        pytest.skip("these need a kernel of the distance or a gradient, which a centred one has not")
+    rng = np.random.default_rng(0)
+    X, G = rng.normal(size=(30, 2)), np.eye(30)[:, :4] + 0.1 * rng.uniform(size=(30, 4))
+    found = []
+    for points, coefficients in ((X, G), (torch.tensor(X), torch.tensor(G))):
+        kernel = Gaussian(2.0).centered(points) if centred else Gaussian(2.0)
+        found.append(method.find(Function(kernel, points, coefficients)))
+    here, there = found
+    assert isinstance(there.points, torch.Tensor) and isinstance(there.distance, torch.Tensor)
+    assert np.allclose(there.points.numpy(), here.points, atol=1e-6)
+    assert np.allclose(there.distance.numpy(), here.distance, atol=1e-6)
+    assert np.array_equal(there.fallback, here.fallback)
 
 
 @pytest.mark.parametrize(

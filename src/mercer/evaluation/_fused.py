@@ -10,12 +10,14 @@ digits. Where k of short vectors is that much smaller than k of long ones, a slo
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import cache
 from math import ceil, frexp, inf, prod
 from typing import Any
 
 import numpy as np
 
 from .._array import device_of, is_array, is_torch, namespace
+from .._errors import warn
 from .._threads import slices
 from ..types import Array, Checked, Evaluable
 from . import _triton
@@ -46,8 +48,8 @@ class FusedEvaluator(Evaluator):
         if prod(self.shape) > SMALL:
             try:
                 out = self._fused(V)
-            except _triton.failures():
-                pass  # blocks need neither a compiler nor the memory for prepared points
+            except _triton.failures() as error:  # blocks need neither a compiler nor the memory for prepared points
+                _tell(type(error).__name__, str(error).partition("\n")[0])
         return super().product(V, n_jobs, entries) if out is None else out
 
     def _fused(self, V: Any) -> Any:
@@ -258,6 +260,12 @@ def _memory(V: Any) -> int:
 
     properties = torch.cuda.get_device_properties(V.device) if V.is_cuda else None
     return getattr(properties, "shared_memory_per_block_optin", 99 << 10)
+
+
+@cache
+def _tell(kind: str, reason: str) -> None:
+    """Warn, once for each reason, that products are slower."""
+    warn(f"Products on the device are computed in blocks, more slowly, as their program failed: {kind}: {reason}")
 
 
 def _padded(rows: int) -> int:

@@ -192,7 +192,8 @@ class Gram(Operator):
         claim = self.kernel.definiteness_in(self.kernel.domain.dimension(self.X))
         if not claim.may_be_pd:
             return None
-        return IncompleteCholesky(rank=rank)._build(self.kernel, self.X, np.random.default_rng(0)).factor()
+        recipe = IncompleteCholesky(rank=rank, pivots="random")
+        return recipe._build(self.kernel, self.X, np.random.default_rng(0)).factor()
 
     def expansion(self, coefficients: Array) -> tuple[Kernel, Any, Any]:
         """Σ aᵢ k̂(·, xᵢ) as (kernel, points, coefficients): a function in the kernel's space."""

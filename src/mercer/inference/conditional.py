@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._array import on_host
+from .._array import doubles
 from .._errors import check_choice, check_number, speaking
 from .._random import generator
 from ..context import current, limited
@@ -153,9 +153,7 @@ def _matrix(kernel: KernelLike, A: Array, name: str) -> tuple[Kernel, np.ndarray
     if is_collection(kernel):
         raise ValueError(f"{NAME}: the kernel for {name} is {kernel!r}; give a single kernel.")
     k, members = collection(NAME, kernel, lambda k: k.domain.check(A, NAME, name), (), 0)[0]
-    if not on_host(members):
-        raise TypeError(f"{NAME}: {name} is not a NumPy collection; convert it with .cpu().numpy().")
-    M = np.asarray(bind(k, members).dense(), dtype=np.float64)
+    M = doubles(bind(k, members).dense())
     centred = _centre(M)
     if name != "Z" and np.trace(centred) <= 1e-12 * np.abs(M).max() * len(M):
         raise ValueError(f"{NAME}: {name} is constant under {k}, so there is nothing to test.")

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.fft import irfft, rfft
 
 from .. import _threads
-from .._array import host, like, on_host
+from .._array import doubles, host, like
 from .._errors import check_choice, check_number, speaking
 from .._random import generator
 from ..context import StoppedError, current, limited
@@ -144,22 +144,20 @@ class Side:
     """The centred matrix of one collection, dense or as a thin factor, and its diagonal, in double precision."""
 
     def __init__(self, matrix: CenteredGram, name: str):
-        if not on_host(matrix.X):
-            raise TypeError(f"{NAME}: {name} is not a NumPy collection; convert it with .cpu().numpy().")
         if not matrix.provides & {"factor", "dense"}:
             raise TypeError(f"{NAME}: permutations need the matrix or a factor; use gram='dense' or 'nystrom'.")
         self.matrix = matrix
-        self.diagonal = matrix.diagonal().astype(np.float64)
+        self.diagonal = doubles(matrix.diagonal())
         if is_constant(matrix):
             raise ValueError(f"{NAME}: {name} is constant under {matrix.kernel}, so there is nothing to test.")
         self.factor = self.dense = None
         if "factor" in matrix.provides:
             # rotated to orthogonal columns; zero columns are dropped
-            Z = matrix.factor().astype(np.float64)
+            Z = doubles(matrix.factor())
             values, vectors = np.linalg.eigh(Z.T @ Z)
             self.factor = Z @ vectors[:, values > 1e-12 * values[-1]]
         else:
-            self.dense = matrix.dense().astype(np.float64)
+            self.dense = doubles(matrix.dense())
 
     def as_dense(self) -> np.ndarray:
         """The matrix itself."""

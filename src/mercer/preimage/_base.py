@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .. import _threads
-from .._array import row_products
+from .._array import doubles, host, is_array, like, namespace, on_host, precise, row_products
+from .._device import NUMPY, moved
 from .._errors import check_number, where
 from ..context import Context, StoppedError, warn_early
 from ..kernels import Kernel
@@ -59,7 +60,7 @@ class PreImage(BaseEstimator):
         ----------
         function : Function
             The targets t = Σ aᵢ k(·, xᵢ), one per column of its coefficients. Its kernel must be positive definite, its
-            points a NumPy array, and it must have no unpenalised part.
+            points a dense array, and it must have no unpenalised part. On a device, kernel values stay there.
         start : array of shape (m, d), optional
             Starting points of iterative methods; in denoising, the noisy points. The default is the point of
             `function.points` nearest to the target in feature space.
@@ -82,8 +83,8 @@ class PreImage(BaseEstimator):
         points = targets.inside(points)
         square = targets.square - targets.height(points)
         distance = np.sqrt(np.maximum(square, 0.0))
-        dtype = function.points.dtype
-        return PreImages(points.astype(dtype), distance.astype(dtype), fallback, message, type(self).__name__)
+        points, distance = like(points, function.points), like(distance, function.points)
+        return PreImages(points, distance, fallback, message, type(self).__name__)
 
     def _find(self, targets: Targets) -> tuple[np.ndarray, np.ndarray, str]:
         """The points, whether each is a fallback, and a message."""
@@ -91,38 +92,43 @@ class PreImage(BaseEstimator):
 
 
 class Targets:
-    """Targets t_j = Σᵢ Gᵢⱼ k(·, xᵢ) in double precision, checked on behalf of `owner`."""
+    """Targets t_j = Σᵢ Gᵢⱼ k(·, xᵢ) in double precision, checked on behalf of `owner`.
+
+    `kernel`, `X` and `G` are on the host; `native`, `points` and `coefficients` are the same in the library and on the
+    device of the function, where matrices of kernel values are computed and used.
+    """
 
     def __init__(self, owner: PreImage, function: Function, start: Any = None, norm: Any = None):
-        self.owner, self.kernel = owner, function.kernel
+        self.owner = owner
         self._check(function)
-        self.X = function.points.astype(np.float64, copy=False)
-        G = function.coefficients.astype(np.float64, copy=False)
-        self.G = G if G.ndim == 2 else G[:, None]
+        self.points, G = precise(function.points), precise(function.coefficients)
+        self.coefficients = G if G.ndim == 2 else G[:, None]
+        self.X, self.G = host(self.points), host(self.coefficients)
         self.m, self.d = self.G.shape[1], self.X.shape[1]
-        self.kernel = self.kernel.in_dimension_of(self.X)
+        self.native = function.kernel.in_dimension_of(self.points)
+        self.kernel: Kernel = self.native if on_host(self.points) else moved(self.native, NUMPY)
         self.form = form(self.kernel, self.d)
         self.start = None if start is None else self._checked("start", start, (self.m, self.d))
         if norm is not None:
             self.square = self._checked("norm", norm, (self.m,)) ** 2
 
     def _check(self, function: Function) -> None:
-        who = where(self.owner)
+        who, kernel = where(self.owner), function.kernel
         if function.basis is not None:
             raise ValueError(f"{who}: the target has an unpenalised part, which lies outside the space; omit it.")
         points = function.points
-        dense = isinstance(points, np.ndarray) and points.ndim == 2 and points.dtype.kind == "f"
-        if not dense or self.kernel.domain.precomputed:
+        dense = is_array(points) and points.ndim == 2 and namespace(points).isdtype(points.dtype, "real floating")
+        if not dense or kernel.domain.precomputed:
             raise TypeError(
-                f"{who}: pre-images are real vectors, but the points of the target are not a dense NumPy array "
-                f"({type(points).__name__} of {self.kernel}); convert them if they are vectors."
+                f"{who}: pre-images are real vectors, but the points of the target are not a dense array of numbers "
+                f"({type(points).__name__} of {kernel}); convert them if they are vectors."
             )
         why = ", and distances to a target are undefined"
         remedy = "use a positive definite kernel, for example kernel.centered(X)"
-        self.kernel.require_pd(points.shape[1], who, why=why, remedy=remedy)
+        kernel.require_pd(points.shape[1], who, why=why, remedy=remedy)
 
     def _checked(self, name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
-        array = np.asarray(value, dtype=np.float64)
+        array = doubles(value)
         if array.shape != shape or not np.all(np.isfinite(array)):
             raise ValueError(
                 f"{where(self.owner)}: {name} of shape {array.shape} must be finite, of shape {shape}: "
@@ -132,10 +138,14 @@ class Targets:
 
     # ---- in feature space
 
+    def sent(self, Y: np.ndarray) -> Any:
+        """Points in the library and on the device of those of the targets."""
+        return like(Y, self.points)
+
     @cached_property
     def values(self) -> np.ndarray:
         """t_j(xᵢ), of shape (n, m)."""
-        return Function(self.kernel, self.X, self.G)(self.X)
+        return host(Function(self.native, self.points, self.coefficients)(self.points))
 
     @cached_property
     def square(self) -> np.ndarray:
@@ -151,21 +161,22 @@ class Targets:
         """2 t_j(y_j) − k(y_j, y_j) = ‖t_j‖² − ‖φ(y_j) − t_j‖², which a pre-image maximises."""
         out = -self.kernel.evaluate_diag(Y)
         for rows in self.blocks(self.m):
-            out[rows] += 2 * np.einsum("ji,ij->j", self.kernel.evaluate(Y[rows], self.X), self.G[:, rows])
+            K = self.native.evaluate(self.sent(Y[rows]), self.points)
+            out[rows] += 2 * host(namespace(K).einsum("ji,ij->j", K, self.coefficients[:, rows]))
         return out
 
-    def ascent(self, Y: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """t_j(y_j) and its gradient, for targets with the coefficients G, of shape (len(Y), n)."""
-        kernel, X = self.kernel, self.X
+    def ascent(self, Y: np.ndarray, G: Any) -> tuple[np.ndarray, np.ndarray]:
+        """t_j(y_j) and its gradient, for targets with some of the `coefficients` as rows G, of shape (len(Y), n)."""
+        kernel, X, there, xp = self.native, self.points, self.sent(Y), namespace(G)
         if self.form is None:
-            value = np.einsum("ji,ji->j", kernel.evaluate(Y, X), G)
-            return value, np.einsum("jid,ji->jd", kernel.gradient_x(Y, X), G)
-        u = kernel.scaled_distances(Y, X) if self.form == "distance" else Y @ X.T
-        weights = kernel.slope(u, np) * G
-        pull = weights @ X
+            value = xp.einsum("ji,ji->j", kernel.evaluate(there, X), G)
+            return host(value), host(xp.einsum("jid,ji->jd", kernel.gradient_x(there, X), G))
+        u = kernel.scaled_distances(there, X) if self.form == "distance" else there @ X.T
+        weights = kernel.slope(u, xp) * G
+        value, pull = host(xp.einsum("ji,ji->j", kernel.profile(u, xp), G)), host(weights @ X)
         if self.form == "distance":
-            pull = 2 * (np.sum(weights, axis=1)[:, None] * Y - pull) @ self.metric
-        return np.einsum("ji,ji->j", kernel.profile(u, np), G), pull
+            pull = 2 * (host(xp.sum(weights, axis=1))[:, None] * Y - pull) @ self.metric
+        return value, pull
 
     def own_ascent(self, Y: np.ndarray) -> np.ndarray:
         """Half of the gradient of k(y, y)."""

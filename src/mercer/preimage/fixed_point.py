@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._array import host, namespace
 from .._errors import check_number, where
 from ..context import current
 from ._base import PreImage, Targets
@@ -117,9 +118,9 @@ class FixedPoint(PreImage):
 
     def _block(self, targets: Targets, index: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, ...]:
         kernel = targets.kernel
-        G = np.ascontiguousarray(targets.G[:, index].T)
+        G = targets.coefficients.T[index]
         # sums of this many terms are equal up to rounding
-        slack = 4 * np.finfo(float).eps * targets.diagonal[0] * np.sum(np.abs(G), axis=1)
+        slack = 4 * np.finfo(float).eps * targets.diagonal[0] * np.sum(np.abs(targets.G[:, index]), axis=0)
         Y = Y.copy()
         value, goal, held = _look(targets, G, Y)
         lost, settled = ~held, np.zeros(len(Y), dtype=bool)
@@ -141,13 +142,13 @@ class FixedPoint(PreImage):
         return Y, lost, settled
 
 
-def _look(targets: Targets, G: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _look(targets: Targets, G: Any, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """t(y), the right-hand side of the fixed-point equation, and whether y is among the data."""
-    s = targets.kernel.scaled_distances(Y, targets.X)
-    value = np.einsum("ji,ji->j", targets.kernel.profile(s, np), G)
-    weights = targets.kernel.slope(s, np) * G
-    total = np.sum(weights, axis=1)
+    kernel, xp = targets.native, namespace(G)
+    s = kernel.scaled_distances(targets.sent(Y), targets.points)
+    weights = kernel.slope(s, xp) * G
+    value, total = host(xp.einsum("ji,ji->j", kernel.profile(s, xp), G)), host(xp.sum(weights, axis=1))
     held = (total < 0) & (value > 0)
-    goal = (weights @ targets.X) / np.where(held, total, 1.0)[:, None]
+    goal = host(weights @ targets.points) / np.where(held, total, 1.0)[:, None]
     held &= np.all(np.isfinite(goal), axis=1)
     return value, np.where(held[:, None], goal, Y), held

@@ -163,7 +163,7 @@ def _look(targets: Targets, index: np.ndarray, Y: np.ndarray) -> tuple[np.ndarra
     """k(y, y) − 2t(y) and its gradient, for the targets at `index`."""
     value, slope = targets.kernel.evaluate_diag(Y), np.empty_like(Y)
     for rows in targets.blocks(len(Y), 1 if targets.form else targets.d):
-        G = targets.G[:, index[rows]].T
+        G = targets.coefficients[:, index[rows]].T
         t, pull = targets.ascent(Y[rows], G)
         value[rows] -= 2 * t
         slope[rows] = 2 * (targets.own_ascent(Y[rows]) - pull)

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from .._array import namespace
 from .._errors import check_number
 from ..gram import Auto
+from ..gram.remote import reachable
 from ..kernels import PD, Definiteness, Kernel
 from ..solvers.linear import System, solve
 from ..types import Data
@@ -60,13 +62,13 @@ class Learned(PreImage):
 
     def _find(self, targets: Targets) -> tuple[np.ndarray, np.ndarray, str]:
         check_number(self, "alpha", self.alpha, above=0)
-        kernel, cross = targets.kernel, targets.values.T
+        kernel, cross = targets.native, targets.values.T
         if self.width is not None:
             check_number(self, "width", self.width, above=0)
             square = float(self.width) ** 2 * _median_square(targets)
             kernel = _OfImages(kernel, square)
             cross = np.exp(np.minimum(2 * cross - targets.diagonal - targets.square[:, None], 0.0) / (2 * square))
-        gram = Auto().build(kernel, targets.X)  # exact, whatever it chooses
+        gram = reachable(Auto().build(kernel, targets.points))  # exact, whatever it chooses
         centre = np.mean(targets.X, axis=0)
         solution = solve(System(gram, targets.X - centre, float(self.alpha)))
         said = "" if solution.converged else f"the residual of the ridge system is {solution.residual:.1g}"
@@ -84,10 +86,11 @@ class _OfImages(Kernel):
         K = self.kernel.evaluate(X, Y)
         a = self.kernel.evaluate_diag(X)
         b = a if Y is None else self.kernel.evaluate_diag(Y)
-        return np.exp(np.minimum(2 * K - a[:, None] - b[None, :], 0.0) / (2 * self.square))
+        xp = namespace(K)
+        return xp.exp(xp.clip(2 * K - a[:, None] - b[None, :], max=0.0) / (2 * self.square))
 
     def evaluate_diag(self, X: Data) -> Any:
-        return np.ones(self.domain.size(X))
+        return namespace(X).ones_like(X[:, 0])
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return PD

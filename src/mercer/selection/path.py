@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import compute_class_weight
 
 from .. import _threads
-from .._array import host
+from .._array import host, on_host
 from .._errors import check_number, speaking
 from .._targets import check_class_weight
 from ..context import Context
@@ -17,7 +17,7 @@ from ..evaluation import Evaluator
 from ..methods import SVC
 from ..methods._base import classes_of
 from ..methods._svm import Sample, rescaled
-from ..solvers.fit.boxes import Samples, WorkingSet
+from ..solvers.fit.boxes import Device, Samples, WorkingSet
 from ..solvers.fit.working_set import BoxSolution
 from ..solvers.kinks import span
 from ..space import Function
@@ -135,8 +135,7 @@ def svm_path(X: Data, y: Array, C: Any, *, sample_weight: Array = None, **params
         raise ValueError(f"svm_path: y has {len(classes)} classes; the path needs exactly two.")
     check_class_weight(model)
     weight = (
-        model._weights(sample_weight, X)
-        * compute_class_weight(model.class_weight, classes=classes, y=np.asarray(y))[labels]
+        model._weights(sample_weight, X) * compute_class_weight(model.class_weight, classes=classes, y=host(y))[labels]
     )
     signs = np.where(labels == 1, 1.0, -1.0)
 
@@ -178,7 +177,8 @@ def _solve(
     with model._refusing_overflow(), Context(model.time_budget, model).active() as context:
         model._begin(len(strengths), sample.X, y, weight)
         samples = Samples(sample.gram, np.arange(len(signs)), 1, model.cache_size, model.n_jobs, context)
-        solver = WorkingSet(model.tol, -1 if model.max_iter is None else model.max_iter).on(samples)
+        kind = WorkingSet if on_host(sample.X) else Device
+        solver = kind(model.tol, -1 if model.max_iter is None else model.max_iter).on(samples)
         model._check_diagonal(sample, solver.diagonal)
 
         def work() -> list[BoxSolution]:
@@ -201,7 +201,7 @@ def _spread(evaluator: Evaluator, n: int) -> float:
     every = np.arange(n)
     low, high = np.inf, -np.inf
     for rows in _threads.slices(n, 256):
-        K = np.asarray(evaluator.exact(every[rows], every))
+        K = host(evaluator.exact(every[rows], every))
         low, high = min(low, float(K.min())), max(high, float(K.max()))
     return high - low
 
@@ -211,5 +211,9 @@ def _span_estimate(evaluator: Evaluator, beta: np.ndarray, bound: np.ndarray, ma
     if not np.any((beta != 0) & ~bound):
         return np.nan
     diagonal = host(evaluator.diagonal()).astype(np.float64)
-    moved = np.abs(span(evaluator.exact, diagonal, beta, ~bound, np.ones((len(beta), 1))))
+
+    def exact(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return host(evaluator.exact(rows, columns))
+
+    moved = np.abs(span(exact, diagonal, beta, ~bound, np.ones((len(beta), 1))))
     return float(np.mean((beta != 0) & ~(moved < margin)))  # NaN counts as an error: no other vector is free

@@ -216,6 +216,11 @@ class Device(Held):
         self.rows = np.tile(np.arange(self.evaluator.shape[0]), samples.copies)
         return self
 
+    @property
+    def computed(self) -> int:
+        """Number of rows computed so far."""
+        return int(self.K.computed)
+
     def _solve_all(
         self, problem: BoxProblem, edges: np.ndarray, rows: np.ndarray, tol: float, monitor: Monitor
     ) -> held.BoxSolutions:

@@ -1,6 +1,6 @@
 r"""Preconditioned conjugate gradients for many right-hand sides at once, by products with K only.
 
-The preconditioner is αI + ZZᵀ with Z a pivoted incomplete Cholesky factor of K (Gardner, Pleiss, Bindel, Weinberger,
+The preconditioner is αI + ZZᵀ with Z a randomly pivoted Cholesky factor of K (Gardner, Pleiss, Bindel, Weinberger,
 Wilson, *GPyTorch*, 2018, section 4); each column has its own step lengths and stops on its own residual.
 
 The residual r = b − (K + αI)a bounds the error of the function f = Σ aᵢ k(·, xᵢ) at every point. With the exact
