@@ -126,6 +126,15 @@ def test_partial_fits_of_a_model_of_arrays_go_on_here(place):
     assert TWIN not in vars(model) and type(model.predict(X)) is np.ndarray
 
 
+def test_a_model_on_another_device_is_used_here(place):
+    with mercer.device(place):
+        model = mercer.KernelRidge(kernel="rbf").fit(X, X[:, 0])
+    vars(model)[TWIN] = (torch.device("cuda", 7), None)  # whose state must not be read
+    with mercer.device(place):
+        inside = model.predict(X)
+    np.testing.assert_array_equal(inside, model.predict(X))
+
+
 def test_an_error_leaves_the_tensors(place):
     with mercer.device(place):
         model = mercer.KernelRidge(kernel="rbf").fit(X, X[:, 0])

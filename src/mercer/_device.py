@@ -15,7 +15,7 @@ import numpy as np
 from ._array import host, is_array, on_host
 from ._errors import HERE, check_choice, warn, where
 
-NUMPY, TWIN = "numpy", "_on_device"  # TWIN: the attribute with the state of a model on its device
+NUMPY, TWIN = "numpy", "_on_device"  # TWIN: the attribute with a device and the state of the model there
 _chosen: ContextVar[Any] = ContextVar("device", default=None)
 
 
@@ -149,7 +149,8 @@ def _computed(found: Any, method: Callable[..., Any], fits: bool, self: Any, arg
     """The result of a method, from arrays moved to the device; a fitted model and its answers are moved back."""
     sent = [_sent(value, found) for value in args]
     named = {name: _sent(value, found) for name, value in options.items()}
-    twin = vars(self).get(TWIN)
+    place, twin = vars(self).get(TWIN, (None, None))
+    twin = twin if place == found else None  # that of another device is of no use here
     able = self.takes_tensors and any(is_array(value) and not on_host(value) for value in (*sent, *named.values()))
     goes_on = not fits or (method.__name__.startswith("partial") and self.__sklearn_is_fitted__())
     if not able or (goes_on and twin is None):  # without tensors, or with a model of NumPy arrays
@@ -161,7 +162,7 @@ def _computed(found: Any, method: Callable[..., Any], fits: bool, self: Any, arg
     vars(model).update(vars(self) if twin is None else twin, **own)
     answer = method(model, *sent, **named)
     if fits:
-        self.__dict__ = vars(moved(model, NUMPY)) | own | {TWIN: vars(model)}
+        self.__dict__ = vars(moved(model, NUMPY)) | own | {TWIN: (found, vars(model))}
     return self if answer is model else _received(answer)
 
 
