@@ -221,3 +221,47 @@ def test_programs_take_the_same_steps():
         [sys.executable, "-c", PROGRAM], env=os.environ | {"TRITON_INTERPRET": "1"}, capture_output=True, text=True
     )
     assert done.stdout == "same\n", done.stderr
+
+
+PATHS = """
+import numpy as np, torch
+from sklearn.model_selection import GridSearchCV
+from mercer import SVC
+from mercer.selection import KernelSearchCV
+from mercer.solvers.fit import boxes, device_path
+from mercer.solvers.fit.many import solve_pairs
+rng = np.random.default_rng(0)
+n, labels = 24, np.repeat([0, 1, 2], 8)  # by class, as searches order them
+X = rng.normal(size=(n, 2)) + labels[:, None]
+strengths, stop, weight = np.array([0.1, 3.0]), np.zeros(1), rng.uniform(0.5, 2.0, n)
+parts = [[rows[labels[rows] == c] for c in range(3)] for rows in (np.arange(0, n, 2), np.arange(4, n))]
+for e, programs in ((0, 256), (3, 1)):  # each C on its own; and in another unit, a chain of warm starts in short calls
+    K = np.ldexp(np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(-1)), e).astype(np.float32)
+    device_path.PROGRAMS, device_path.QUOTA = programs, 5 if programs == 1 else 1 << 14
+    found = device_path.solve_pairs(torch.tensor(K), e, parts, [weight, weight], strengths, 1e-3, stop)
+    K = K.astype(np.float64)
+    for part, path in zip(parts, found):
+        expected, rows = solve_pairs(K, part, weight, strengths, 1e-3, stop), np.arange(0, n, 5)
+        assert np.array_equal(path.order, expected.order) and path.gaps.max() <= 1e-3
+        values = path.decisions(torch.tensor(K), rows).numpy()
+        assert np.abs(values - expected.decisions(K, rows)).max() < 5e-3
+        assert np.abs(path.offsets - expected.offsets).max() < 5e-3
+        assert np.all(np.abs(path.coefficients.numpy()) <= strengths[:, None, None] * weight[path.order] * (1 + 1e-12))
+boxes.Device.compiled = staticmethod(lambda X: True)
+grid = {"C": [0.1, 3.0], "gamma": [0.5]}
+found = KernelSearchCV(SVC(), grid, cv=2).fit(torch.tensor(X), torch.tensor(labels))
+expected = GridSearchCV(SVC(), grid, cv=2).fit(X, labels)
+assert found.sharing_["fits"] == 4 and found.sharing_["matrices"] == 1, found.sharing_
+assert np.allclose(found.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"])
+assert np.array_equal(found.predict(torch.tensor(X)).numpy(), expected.predict(X))
+print("same")
+"""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="Triton is not installed")
+def test_searches_over_c_on_a_device_find_the_machines_of_the_host():
+    """In Triton's interpreter: chains of C for pairs of classes and folds, in any unit, and a whole search."""
+    done = subprocess.run(
+        [sys.executable, "-c", PATHS], env=os.environ | {"TRITON_INTERPRET": "1"}, capture_output=True, text=True
+    )
+    assert done.stdout == "same\n", done.stderr
