@@ -87,7 +87,8 @@ class RelevanceMethod(KernelEstimator):
         return f.restrict(self.relevance_ if len(self.relevance_) else [0])
 
     def _mean(self, X: Data) -> Any:
-        return self.function_.values(self._check_new(X))
+        X = self._check_new(X)
+        return self.function_.values(X)
 
     def _moments(self, X: Data) -> tuple[Any, Any]:
         """Posterior mean and variance of f at new points."""
