@@ -1,6 +1,5 @@
 """Methods on NumPy arrays computed on a device, and models moved between devices."""
 
-import builtins
 import pickle
 import sys
 
@@ -211,21 +210,10 @@ def test_unknown_devices_are_named(monkeypatch):
 
 def test_missing_torch_and_triton_are_named(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    original = builtins.__import__
-
-    def without(missing):
-        def load(name, *rest, **options):
-            if name == missing:
-                raise ImportError(name)
-            return original(name, *rest, **options)
-
-        return load
-
-    monkeypatch.delitem(sys.modules, "triton", raising=False)
-    monkeypatch.setattr(builtins, "__import__", without("triton"))
+    monkeypatch.setattr("mercer._device.find_spec", lambda name: None)
     with pytest.warns(UserWarning, match="device: Triton is missing"), mercer.device("cuda"):
         pass
-    monkeypatch.setattr(builtins, "__import__", without("torch"))
+    monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ImportError, match="'cuda' needs torch: pip install torch"), mercer.device("cuda"):
         pass
 

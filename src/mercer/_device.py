@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -113,9 +114,7 @@ def _device(name: Any) -> Any:
     if found.type == "cuda":
         if not torch.cuda.is_available():
             raise ValueError(f"device: torch {torch.__version__} finds no CUDA device; {_remedy(torch)}.")
-        try:
-            import triton  # noqa: F401
-        except ImportError:
+        if find_spec("triton") is None:
             warn("device: Triton is missing, so operations of torch do the work, more slowly: pip install triton.")
     return found
 

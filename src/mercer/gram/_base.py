@@ -75,6 +75,11 @@ class Operator:
         """The array namespace of the matrix."""
         return namespace(self.like)
 
+    @property
+    def native(self) -> Operator:
+        """The matrix with products in the array library of the sample."""
+        return self
+
     def __matmul__(self, V: Array) -> Any:
         raise NotImplementedError
 
@@ -163,7 +168,6 @@ class Gram(Operator):
 
     @property
     def native(self) -> Gram:
-        """The matrix with products in the array library of the sample."""
         return self
 
     def beside(self, gram: Gram) -> Gram:
@@ -187,13 +191,12 @@ class Gram(Operator):
         return Cross(self.kernel, X_new, self.centres)
 
     def sketch(self, rank: int) -> Any:
-        from .incomplete_cholesky import IncompleteCholesky
+        from .nystrom import Nystrom
 
         claim = self.kernel.definiteness_in(self.kernel.domain.dimension(self.X))
         if not claim.may_be_pd:
             return None
-        recipe = IncompleteCholesky(rank=rank, pivots="random")
-        return recipe._build(self.kernel, self.X, np.random.default_rng(0)).factor()
+        return Nystrom(min(rank, self.n))._build(self.kernel, self.X, np.random.default_rng(0)).factor()
 
     def expansion(self, coefficients: Array) -> tuple[Kernel, Any, Any]:
         """Σ aᵢ k̂(·, xᵢ) as (kernel, points, coefficients): a function in the kernel's space."""

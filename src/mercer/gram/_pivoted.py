@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from .._array import eps, host, like, namespace
+from .._array import doubles, eps, like, namespace
 from ..domains import take
 from ..evaluation import bind
 from ..kernels import Kernel
@@ -32,7 +32,7 @@ class PivotedGram(LandmarkGram):
 
     def __init__(self, kernel: Kernel, X: Checked, diagonal: Array, pivots: Any, G: Array):
         self.pivots = np.asarray(pivots, dtype=np.int64)
-        L = np.tril(np.asarray(host(take(G, self.pivots)), dtype=np.float64))
+        L = np.tril(doubles(take(G, self.pivots)))
         # if K is 0 there is no pivot: any landmark then serves, with no columns
         T = linalg.solve_triangular(L, np.eye(len(L)), lower=True).T if len(L) else np.zeros((1, 0))
         centres = kernel.domain.take(kernel.domain.centres(X), self.pivots if len(L) else np.zeros(1, dtype=np.int64))

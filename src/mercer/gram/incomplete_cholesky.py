@@ -10,15 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from .._array import device_of, doubles, host, is_sparse, like, namespace, solve_triangular
+from .._array import device_of, doubles, host, is_sparse, like, namespace
 from .._errors import FROM_ONE, NOT_NEGATIVE, ONE_OR_NONE, SHARE, KindError, check_parameters, shown, where
-from ..evaluation import Evaluator, bind
 from ..kernels import Kernel
 from ..types import Array, Checked, EstimatorLike, Index
 from ._base import Representation
 from ._pivoted import PivotedGram, columns, noise
-
-PROPOSALS = 256  # columns proposed at a time
 
 
 class IncompleteCholesky(Representation):
@@ -45,10 +42,6 @@ class IncompleteCholesky(Representation):
         Columns computed ahead. More predict gains better, at O(n·delta²) a step; used only with `y`.
     kappa : float in [0, 1]
         Weight of predicting y against approximating K; used only with `y`.
-    pivots : {"largest", "random"}
-        "random" draws pivots in proportion to their residuals, in blocks: many columns are found several times faster,
-        outliers count less, and the expected error of r columns is near the best possible. `random_state` of the
-        method seeds the draws.
 
     Notes
     -----
@@ -62,10 +55,8 @@ class IncompleteCholesky(Representation):
 
     References
     ----------
-    Fine, Scheinberg, *Efficient SVM training using low-rank kernel representations* (2001): symmetric pivoting. Bach,
-    Jordan, *Predictive low-rank decomposition for kernel methods* (2005): CSI, look-ahead. Chen, Epperly, Tropp,
-    Webber, *Randomly pivoted Cholesky* (2024): random pivots; Epperly, Tropp, Webber, *Embrace rejection: kernel matrix
-    approximation by accelerated randomly pivoted Cholesky* (2024): in blocks.
+    Fine, Scheinberg, *Efficient SVM training using low-rank kernel representations* (2001): incomplete Cholesky with
+    symmetric pivoting. Bach, Jordan, *Predictive low-rank decomposition for kernel methods* (2005): CSI, look-ahead.
 
     Examples
     --------
@@ -81,20 +72,12 @@ class IncompleteCholesky(Representation):
     streams = True
 
     def __init__(
-        self,
-        rank: int | None = None,
-        tol: float = 1e-6,
-        y: Array = None,
-        delta: int = 40,
-        kappa: float = 0.99,
-        pivots: str = "largest",
+        self, rank: int | None = None, tol: float = 1e-6, y: Array = None, delta: int = 40, kappa: float = 0.99
     ):
-        self.rank, self.tol, self.y, self.delta, self.kappa, self.pivots = rank, tol, y, delta, kappa, pivots
+        self.rank, self.tol, self.y, self.delta, self.kappa = rank, tol, y, delta, kappa
 
     def _build(self, kernel: Kernel, X: Checked, rng: np.random.Generator) -> PivotedGram:
-        check_parameters(self, {"tol": NOT_NEGATIVE, "rank": ONE_OR_NONE, "pivots": ("largest", "random")})
-        if self.pivots == "random" and self.y is not None:
-            raise ValueError(f"{where(self)}: y chooses the pivots, so pivots = 'random' does not apply; omit one.")
+        check_parameters(self, {"tol": NOT_NEGATIVE, "rank": ONE_OR_NONE})
         kernel.require_pd(
             kernel.domain.dimension(X), self, why=", so its matrix has no factor", remedy="use Dense or Lazy"
         )
@@ -106,9 +89,6 @@ class IncompleteCholesky(Representation):
             return columns(kernel, X, centres, i)[:, 0]
 
         diagonal = kernel.evaluate_diag(X)
-        if self.pivots == "random":
-            chosen, G = random_pivots(bind(kernel, X), diagonal, rank, self.tol, rng)
-            return PivotedGram(kernel, X, diagonal, chosen, G)
         if self.y is None:
             pivots, G = _greedy(column, diagonal, rank, self.tol)
             return PivotedGram(kernel, X, diagonal, pivots, G)
@@ -134,15 +114,11 @@ class _Columns:
         return self.buffer[: self.size, :]
 
     def append(self, v: Array) -> None:
-        self.extend(v[None, :])
-
-    def extend(self, V: Array) -> None:
-        count, room = V.shape[0], self.buffer.shape[0]
-        if self.size + count > room:
-            more = max(min(room, self.most - room), self.size + count - room)
-            self.buffer = self.xp.concat([self.buffer, self.xp.empty((more, V.shape[1]), **self.place)], axis=0)
-        self.buffer[self.size : self.size + count, :] = V
-        self.size += count
+        if self.size == self.buffer.shape[0]:
+            more = min(self.size, self.most - self.size)
+            self.buffer = self.xp.concat([self.buffer, self.xp.empty((more, v.shape[0]), **self.place)], axis=0)
+        self.buffer[self.size, :] = v
+        self.size += 1
 
 
 def _combined(rows: Index, weights: Array) -> Any:
@@ -164,42 +140,6 @@ def _greedy(column: Any, diagonal: Any, rank: int, tol: float) -> tuple[list[int
         G.append(g)
         residual = residual - g * g
         pivots.append(i)
-    return pivots, xp.matrix_transpose(G.rows)
-
-
-def random_pivots(values: Evaluator, diagonal: Any, rank: int, tol: float, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Pivots drawn in proportion to their residuals, block by block, and the factor's columns; bounds as in `_greedy`.
-
-    A block of proposals is drawn from the residuals before it; each is accepted with the probability that makes it a
-    draw from the residuals after those accepted before, so that the result is that of single draws.
-    """
-    xp = namespace(diagonal)
-    stop = max(tol * float(xp.max(diagonal)), noise(diagonal))
-    G = _Columns(diagonal, rank)
-    residual = np.clip(doubles(diagonal), 0.0, None)
-    pivots = np.empty(0, dtype=np.int64)
-    while len(pivots) < rank and residual.max() > stop:
-        left = rank - len(pivots)
-        proposed = rng.choice(len(residual), min(PROPOSALS, 2 * left), p=residual / residual.sum())
-        known = xp.take(G.rows, like(proposed, diagonal, xp.int64), axis=1)
-        H = doubles(values.block(proposed, proposed) - known.T @ known)
-        accepted, chance = list[int](), rng.random(len(proposed)) * residual[proposed]
-        for i in range(len(proposed)):
-            if H[i, i] > max(chance[i], stop) and len(accepted) < left:
-                accepted.append(i)
-                H[i + 1 :, i + 1 :] -= np.outer(H[i + 1 :, i], H[i, i + 1 :]) / H[i, i]
-        new = proposed[accepted]
-        if not len(new):
-            continue
-        before = xp.take(G.rows, like(new, diagonal, xp.int64), axis=1)
-        rows = values.block(new, slice(None)) - before.T @ G.rows
-        corner = doubles(rows)[:, new]
-        L = np.linalg.cholesky((corner + corner.T) / 2)
-        rows = solve_triangular(like(L, rows), rows)
-        G.extend(rows)
-        residual = np.clip(residual - doubles(xp.sum(rows * rows, axis=0)), 0.0, None)
-        residual[new] = 0.0
-        pivots = np.concatenate([pivots, new])
     return pivots, xp.matrix_transpose(G.rows)
 
 
@@ -251,7 +191,7 @@ class _Predictive:
         xp, A, B = self.xp, self.A, self.B
         T = xp.matrix_transpose
         norm, projected, explained, seen, left = (
-            np.asarray(host(v), dtype=np.float64)
+            doubles(v)
             for v in (
                 xp.sum(A * ((A @ T(A)) @ A), axis=0),
                 xp.sum(A * ((B @ T(B)) @ A), axis=0),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array import host, like, namespace
+from .._array import doubles, like, namespace
 from .._errors import where
 from ..evaluation import Evaluator, bind
 from ..kernels import Kernel, Linear
@@ -117,6 +117,6 @@ class LowRank(Representation):
 
 def inverse_root(K: Array, drop: float) -> Any:
     """T with TTᵀ the pseudo-inverse of a small positive semi-definite K, without eigenvalues up to drop·λ₁."""
-    values, vectors = np.linalg.eigh(np.asarray(host(K), dtype=np.float64))
+    values, vectors = np.linalg.eigh(doubles(K))
     keep = values > drop * values[-1]
     return like(vectors[:, keep] / np.sqrt(values[keep]), K)

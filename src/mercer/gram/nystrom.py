@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array import eps, host, is_array, is_sparse, like, namespace
+from .._array import doubles, eps, host, is_array, is_sparse, like, namespace
 from .._errors import check_choice, check_number, where
 from ..domains import take
 from ..evaluation import bind
@@ -180,7 +180,7 @@ def random_pivots(
             break
         drawn = rng.choice(len(weights), max(10, rank // 8), p=weights / weights.sum())
         rows = take(G, drawn)
-        H = _block(kernel, X, centres, drawn) - np.asarray(host(rows @ xp.matrix_transpose(rows)), dtype=np.float64)
+        H = _block(kernel, X, centres, drawn) - doubles(rows @ xp.matrix_transpose(rows))
         kept, L = _reject(H, weights[drawn], floor, rank - len(pivots), rng)
         if not len(kept):
             residual[drawn] = 0.0  # these residuals are rounding errors
@@ -189,7 +189,7 @@ def random_pivots(
         B = columns(kernel, X, centres, chosen) - G @ xp.matrix_transpose(take(rows, kept))
         B = B @ like(np.linalg.inv(L).T, G)
         G = xp.concat([G, B], axis=1)
-        residual = residual - np.asarray(host(xp.sum(B * B, axis=1)), dtype=np.float64)
+        residual = residual - doubles(xp.sum(B * B, axis=1))
         pivots = np.concatenate([pivots, chosen])
     return pivots, G
 
@@ -197,7 +197,7 @@ def random_pivots(
 def _block(kernel: Kernel, X: Checked, centres: Array, index: np.ndarray) -> np.ndarray:
     """k(xᵢ, xⱼ) for the given samples, on the host in float64."""
     K = kernel.evaluate(kernel.domain.take(X, index), kernel.domain.take(centres, index))
-    return np.asarray(host(K), dtype=np.float64)
+    return doubles(K)
 
 
 def _reject(
@@ -227,7 +227,7 @@ def leverage_scores(kernel: Kernel, X: Checked, rank: int, rng: np.random.Genera
     """
     n = kernel.domain.size(X)
     centres = kernel.domain.centres(X)
-    diagonal = np.asarray(host(kernel.evaluate_diag(X)), dtype=np.float64)
+    diagonal = doubles(kernel.evaluate_diag(X))
     oversampling = max(1.0, np.log(rank))
     dimension = max(1, int(rank / (4 * oversampling)))
     order = rng.permutation(n)
@@ -264,5 +264,5 @@ def ridge_leverage(block: Any, diagonal: np.ndarray, K: np.ndarray, weights: np.
     `block` and `diagonal` are k(X, S) and k(xᵢ, xᵢ) for the samples to score, `K` is k(S, S), and `ridge` is λ > 0.
     """
     M = block @ like(inverse_root(K + np.diag(ridge / weights), 0.0), block)
-    explained = np.asarray(host(namespace(M).sum(M * M, axis=1)), dtype=np.float64)
+    explained = doubles(namespace(M).sum(M * M, axis=1))
     return np.clip((diagonal - explained) / ridge, 0.0, 1.0)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array import host, is_sparse, like, namespace
+from .._array import doubles, host, is_sparse, like, namespace
 from .._errors import check_number, where
 from .._random import random_frame
 from ..kernels import Kernel
@@ -111,7 +111,7 @@ class RandomFeatures(Representation):
         Z = features(X)
         gram = RandomFeaturesGram(kernel, X, features, trace_left(diagonal, Z), Z)
         probe = rng.choice(gram.n, min(gram.n, PROBE), replace=False)
-        exact = np.asarray(host(kernel.evaluate(take(X, probe))), dtype=np.float64)
+        exact = doubles(kernel.evaluate(take(X, probe)))
         gram.error_estimate = float(np.linalg.norm(exact - host(gram.block(probe, probe))) / np.linalg.norm(exact))
         return gram
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -58,13 +57,6 @@ class RemoteGram(Gram):
 
     def magnitude(self) -> float:
         return self.base.magnitude()
-
-    def on_vectors(self) -> Callable[[np.ndarray], np.ndarray]:
-        return self.__matmul__
-
-    def sketch(self, rank: int) -> Any:
-        Z = self.base.sketch(rank)
-        return None if Z is None else doubles(Z)
 
     def cross(self, X_new: Checked) -> Cross:
         return self.base.cross(X_new)

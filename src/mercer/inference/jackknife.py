@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .. import _threads
-from .._array import eye, host, like
+from .._array import doubles, eye, host, like
 from .._errors import check_number, require_target, where
 from .._folds import folds, shuffled
 from ..context import StoppedError, current
@@ -117,7 +117,7 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
         current().check()
         self.estimator_ = clone(self.estimator).fit(X, y)
         _require_whole()
-        target = np.asarray(host(y), dtype=np.float64)
+        target = doubles(y)
         if np.ndim(self.estimator_.predict(_safe_indexing(X, [0]))) > 1:
             raise ValueError(f"{where(self)}: {where(self.estimator)} predicts several numbers; it must predict one.")
         if hasattr(self.estimator_, "n_features_in_"):

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self, TypeGuard, TypeVar
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from .._array import all_finite, device_of, eps, host, is_array, is_sparse, like, namespace
+from .._array import all_finite, device_of, doubles, eps, host, is_array, is_sparse, like, namespace
 from .._errors import check_free, check_parameters, remedies, shown, unwritten, where
 from .._same import same
 from ..basis import Polynomials
@@ -259,7 +259,7 @@ class Kernel(Abilities, BaseEstimator):
         True
         """
         X, _ = self.check_arguments(X)
-        K = np.asarray(host(self.evaluate(X, self.domain.centres(X))), dtype=np.float64)
+        K = doubles(self.evaluate(X, self.domain.centres(X)))
         precision = (
             eps(X) if (is_array(X) or is_sparse(X)) and namespace(X).isdtype(X.dtype, "real floating") else 2.3e-16
         )

@@ -19,6 +19,7 @@ import numpy as np
 
 from .._array import (
     device_of,
+    doubles,
     host,
     is_sparse,
     like,
@@ -290,7 +291,7 @@ class Radial(Kernel):
         return {"lengthscale": gradient, **self.profile_theta(s, xp)}
 
     def adjoint(self, X: Checked, Y: Checked, E: Array, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
-        length = np.asarray(host(self.lengthscale), dtype=np.float64)
+        length = doubles(self.lengthscale)
         other = type(self).d_theta is not Radial.d_theta
         if other or length.ndim > 1 or (length.ndim == 1 and is_sparse(X)) or (wanted is not None and not wanted):
             return super().adjoint(X, Y, E, wanted)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array import host, is_sparse
+from .._array import doubles, host, is_sparse
 from .._errors import KindError, UnresolvedError, check_choice, check_number, shown
 from .._units import divided, power_of_two, unit_of_squares
 from ..domains import Vectors, take
@@ -35,7 +35,7 @@ def check_median(owner: Any) -> None:
 def squared_distances(X: Checked, pairs: tuple[np.ndarray, np.ndarray] | None = None) -> tuple[np.ndarray, float]:
     """The non-zero ‖xᵢ − xⱼ‖² over pairs of rows (by default, of `drawn_rows`), and their unit of length."""
     if pairs is None and not is_sparse(X):
-        A = np.asarray(host(take(X, drawn_rows(X.shape[0]))), dtype=np.float64)
+        A = doubles(take(X, drawn_rows(X.shape[0])))
         unit = power_of_two(A)
         A = A / unit
         S = distances(A)

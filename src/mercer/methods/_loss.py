@@ -9,7 +9,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
-from .._array import beside, host, labels_like, namespace
+from .._array import beside, doubles, host, labels_like, namespace
 from ..losses import Loss, as_loss
 from ..types import Array, Data
 from ._base import KernelEstimator
@@ -90,7 +90,7 @@ class LossEstimator(KernelEstimator):
         if self.loss_.task == "survival":
             return concordance(host(self.loss_.prepare(y)), host(self.values(X)), sample_weight)
         if self.loss_.task == "count":
-            return self._explained(np.asarray(host(y), dtype=np.float64), host(self.values(X)), sample_weight)
+            return self._explained(doubles(y), host(self.values(X)), sample_weight)
         metric = accuracy_score if self._is_classifier() else r2_score
         return float(metric(host(y), host(self.predict(X)), sample_weight=sample_weight))
 

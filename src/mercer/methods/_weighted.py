@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_regressor
 
-from .._array import host
+from .._array import doubles, host
 from .._units import power_of_two
 from ..context import current
 from ..gram import Gram, GramLike
@@ -66,7 +66,7 @@ class Weighted:
         """The operators, and the coefficients of the fitted functions on the whole sample, one column each."""
         representation = self.combined(mu)
         self.fitted(mu, representation, estimator)
-        A = np.asarray(host(representation.expanded_), dtype=np.float64)
+        A = doubles(representation.expanded_)
         return representation.grams_, A.reshape(len(A), -1)
 
     def forms(self, mu: np.ndarray) -> np.ndarray:

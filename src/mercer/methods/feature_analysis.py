@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from .. import _threads
-from .._array import eps, host, like
+from .._array import doubles, eps, host, like
 from .._errors import ONE_OR_NONE, SWITCH, check_parameters, where
 from .._random import generator
 from .._units import power_of_two
@@ -162,7 +162,7 @@ class _Search:
         self.G = np.zeros((0, gram.n))
 
     def _host(self, A: Array) -> np.ndarray:
-        return np.asarray(host(A), dtype=np.float64) / self.unit
+        return doubles(A) / self.unit
 
     def _blocks(self) -> Any:
         if self.rows is not None:

@@ -14,7 +14,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import eye, host, is_sparse, like, product_transposed
+from .._array import doubles, eye, host, is_sparse, like, product_transposed
 from .._errors import check_choice, check_number, warn, where
 from .._random import generator
 from .._threads import one_blas_thread
@@ -362,7 +362,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
         self._validate()
         X, y = self._check_fit(X, y, y_numeric=True)
         weight = self._check_weight(sample_weight, X)
-        target = np.asarray(host(y), dtype=np.float64)
+        target = doubles(y)
         # an unpenalised intercept absorbs shifts of y: centre y, so that rounding depends on its spread only
         shift = float(np.median(target)) if self.fit_intercept and self.intercept_scaling == np.inf else 0.0
         target = target - shift

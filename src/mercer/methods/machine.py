@@ -166,7 +166,7 @@ class Machine(LossEstimator):
         if loss.task not in LABELS:
             if self.class_weight is not None:
                 raise ValueError(f"{where(self)}: class_weight does not apply to loss = {self.loss!r}; omit it.")
-            return np.asarray(host(y), dtype=np.float64), weight
+            return doubles(y), weight
         labels, weight = encode(self, y, weight)
         if loss.task == "multiclass":
             return labels, weight

@@ -185,7 +185,7 @@ class OnlineKernelMachine(LossEstimator):
     def _encode(self, y: Array) -> np.ndarray:
         """Targets in the form the loss expects."""
         if not self._is_classifier():
-            return np.asarray(host(y), dtype=np.float64)
+            return doubles(y)
         labels = host(y)
         place = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
         unknown = labels[self.classes_[place] != labels]

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import asymmetry, host, is_array, is_sparse, like, namespace
+from .._array import asymmetry, doubles, host, is_array, is_sparse, like, namespace
 from .._errors import NOT_NEGATIVE, ONE_OR_NONE, REMEDIES, check_number, check_parameters, is_one_of, where
 from .._random import generator
 from ..context import current
@@ -314,7 +314,7 @@ class KernelPCA(KernelTransformer):
         values, U = np.linalg.eigh(moments.scatter)
         count = len(values) if self.n_components is None else min(self.n_components, len(values))
         values, U = self._positive(values[::-1][:count], U[:, ::-1][:, :count], rounding)
-        T = np.asarray(host(features.T), dtype=np.float64)
+        T = doubles(features.T)
         U = U * _signs(T @ U) * (values > 0)
         self.function_ = Function(features.kernel, features.centres, like(T @ U, features.T))
         self.mean_ = Function(features.kernel, features.centres, like(T @ moments.mean, features.T))
@@ -423,7 +423,7 @@ class _Moments:
 
     @classmethod
     def of(cls, Z: Array) -> _Moments:
-        Z = np.asarray(host(Z), dtype=np.float64)
+        Z = doubles(Z)
         mean = Z.mean(axis=0)
         return cls(len(Z), mean, (Z - mean).T @ (Z - mean))
 

@@ -130,8 +130,8 @@ class LevelMethod(RegressorMixin, Machine):
         The constant is the quantile (expectile) of y itself (Koenker, Machado, *Goodness of fit and related inference
         processes for quantile regression*, 1999). If a constant is perfect, any other function scores 0.
         """
-        y = np.asarray(host(y), dtype=np.float64)
-        w = np.ones(len(y)) if sample_weight is None else np.asarray(host(sample_weight), dtype=np.float64)
+        y = doubles(y)
+        w = np.ones(len(y)) if sample_weight is None else doubles(sample_weight)
         values = host(self.predict(X)).reshape(len(y), -1)
         scores = []
         for level, f in zip(np.atleast_1d(self._levels()), values.T, strict=True):

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from .._array import beside, host, on_host, precise
+from .._array import beside, doubles, host, on_host, precise
 from .._errors import ONE_OR_NONE, POSITIVE, check_number, check_parameters, require_classes, where
 from .._units import unit_of_squares
 from ..basis import Polynomials
@@ -193,7 +193,7 @@ class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
         """Fit to samples X and targets y of shape (n,)."""
         check_number(self, "noise_variance", self.noise_variance, above=0, besides=(None,))
         X, y = self._check_sample_and_targets(X, y, y_numeric=True)
-        y = np.asarray(host(y), dtype=np.float64)
+        y = doubles(y)
         if y.ndim != 1:
             raise ValueError(f"{where(self)}: y has shape {y.shape}; give one target, or fit one machine per target.")
         unit = unit_of_squares(self, "y", y)

@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import host, is_array, is_sparse
+from .._array import doubles, host, is_array, is_sparse
 from .._errors import KindError, shown
 from .._steps import unwrapped
 from ..domains import Tables, take
@@ -149,10 +149,10 @@ class Case:
         try:
             points = rows(self.Z, self.drawn)
             if kernel.domain.precomputed:
-                return np.asarray(host(points), dtype=np.float64)[:, self.drawn]
+                return doubles(points)[:, self.drawn]
             if kernel.domain.vectors and not is_sparse(points):
                 points = np.asarray(host(points) if is_array(points) else points, dtype=np.float64)
-            K = np.asarray(host(kernel(points)), dtype=np.float64)
+            K = doubles(kernel(points))
         except (TypeError, ValueError):  # a kernel on something other than samples, such as tasks or projections
             return None
         return K if np.isfinite(K).all() else None

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import adjusted_rand_score, confusion_matrix
 
-from .._array import host
+from .._array import doubles
 from .._palette import BLUE, GREY, ORANGE
 from ..selection import silhouette
 from ._case import MOST, Case, rows
@@ -224,7 +224,7 @@ def _margins(case: Case) -> list[str]:
     """Decision value of the true class minus the best other, at the training samples."""
     if case.kind != "classifier" or not hasattr(case.fitted, "decision_function") or np.ndim(case.y) != 1:
         return []
-    values = np.asarray(host(case.fitted.decision_function(case.X)), dtype=np.float64)
+    values = doubles(case.fitted.decision_function(case.X))
     place = np.searchsorted(case.classes[0], case.y)
     if values.ndim == 1:
         margin, label = np.where(place == 1, values, -values), "y f(x)"
@@ -251,7 +251,7 @@ def _shares(case: Case) -> list[str]:
     values = getattr(case.model, "explained_variance_ratio_", None)
     if values is None or not len(values):
         return []
-    values = np.asarray(host(values), dtype=np.float64)
+    values = doubles(values)
     shares = ", ".join(f"{v:.1%}" for v in values[:6])
     more = ", …" if len(values) > 6 else ""
     said = f"{len(values)} component{'s' * (len(values) > 1)}: {shares}{more}; together {values.sum():.1%}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._array import host
+from .._array import doubles, host
 from ..methods.base import SolvedProblem
 from ..solvers.leave_one_out import Influence, random_traces
 from ..solvers.spectral import DETERMINED, Spectral
@@ -54,7 +54,7 @@ def _of_squares(fit: Fitted, method: str) -> tuple[float, str]:
             "in numerical targets y."
         )
     used = fit.weight > 0
-    n, w, y = int(used.sum()), fit.weight[used, None], np.asarray(host(fit.y), dtype=np.float64)
+    n, w, y = int(used.sum()), fit.weight[used, None], doubles(fit.y)
     if form is None:
         df = np.array([float(fit.model.edf_)])
     else:

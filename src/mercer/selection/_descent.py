@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array import host
+from .._array import doubles
 from .._errors import where
 from ..context import Context, Status, StoppedError
 from ..solvers.hyper import Descent, Objective, Parameters, contract, descend
@@ -68,7 +68,7 @@ class Coordinates(Parameters):
                     "tunes all that do."
                 )
         given = {f"kernel__{name}": v for name, v in form.kernel.get_params().items()} | {strength: form.strength}
-        return {n: np.asarray(host(given[n]), dtype=np.float64) for n in known if asked is None or n in asked}
+        return {n: doubles(given[n]) for n in known if asked is None or n in asked}
 
     def _falls(self, form: Objective, name: str) -> bool:
         """Whether a parameter at zero may become negative."""

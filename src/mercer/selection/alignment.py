@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
-from .._array import host, like
+from .._array import doubles, host, like
 from .._errors import check_choice, speaking
 from .._targets import check_weight
 from ..gram import Gram, GramLike, as_representation
@@ -155,7 +155,7 @@ def class_separability(
     member = w[:, None] * Y
     member = member[:, member.sum(axis=0) > 0]
     means = member / member.sum(axis=0)
-    towards = np.asarray(host(K @ like(np.column_stack([means, w]), K.like)), dtype=np.float64)
+    towards = doubles(K @ like(np.column_stack([means, w]), K.like))
     squared = np.einsum("ic,ic->c", np.column_stack([means, w]), towards)  # ‖μ_c‖², and ‖μ‖² at the end
     between = max(0.0, float(member.sum(axis=0) @ squared[:-1]) - float(squared[-1]))
     within = variance(K, weight) - between

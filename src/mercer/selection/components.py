@@ -13,7 +13,7 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.utils import check_random_state
 
-from .._array import host
+from .._array import doubles, host
 from .._errors import check_choice, check_instance, check_number, speaking
 from .._folds import folds
 from ..context import complete, current
@@ -296,4 +296,4 @@ def _stability(model: EstimatorLike, X: Data, train: np.ndarray, test: np.ndarra
 
 
 def _features(pca: Any, X: Data) -> np.ndarray:
-    return np.asarray(host(pca.transform(X)), dtype=np.float64)
+    return doubles(pca.transform(X))

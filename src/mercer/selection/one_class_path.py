@@ -20,7 +20,7 @@ from scipy.linalg import cho_solve
 from scipy.linalg.lapack import dpstrf
 from sklearn.exceptions import ConvergenceWarning
 
-from .._array import host, is_array
+from .._array import doubles, is_array
 from .._errors import check_number, speaking
 from ..context import complete, current
 from ..evaluation import bind
@@ -203,7 +203,7 @@ def one_class_path(
     resolved, domain = model.kernel_, model.kernel_.domain
     why = ", and without an offset it must be positive definite"
     resolved.require_pd(domain.dimension(X), "one_class_path", why=why, remedy="use OneClassSVM")
-    K = np.asarray(host(bind(resolved, X).dense()), dtype=np.float64)
+    K = doubles(bind(resolved, X).dense())
     n = len(K)
     walk = _Walk(K + RIDGE * K.diagonal().max() * np.eye(n), 2 * n * lambda_min)
     alpha, levels = np.array(walk.alphas), np.array(walk.levels)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
-from .._array import host
+from .._array import doubles, host
 from .._errors import speaking
 
 
@@ -50,7 +50,7 @@ def mean_average_precision(similarity: Any, relevant: Any = None) -> float:
 
 def _ranks(who: str, similarity: Any, relevant: Any) -> tuple[np.ndarray, np.ndarray]:
     """The ranks of the candidates and which are relevant, for the queries with an answer."""
-    S = np.asarray(host(similarity), dtype=np.float64)
+    S = doubles(similarity)
     if S.ndim != 2 or not S.size or np.isnan(S).any():
         raise ValueError(f"{who}: similarity has shape {S.shape}; it must be (n_queries, n_candidates), without NaN.")
     if relevant is None:

@@ -61,7 +61,7 @@ def solve(system: System, solver: str | LinearSolver = "auto") -> LinearSolution
     """Solve a system with a solver object, a name, or the automatic choice; on the device of the matrix."""
     if "remote" not in system.operator.provides:
         return linear_solver(solver, system).solve(system)
-    native: Any = system.operator.native  # type: ignore[attr-defined]
+    native = system.operator.native
 
     def moved(values: Any) -> Any:
         return values if values is None or isinstance(values, Real) else like(values, native.like)

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from ... import _threads
-from ..._array import host, is_array, like
+from ..._array import doubles, host, is_array, like
 from ...gram import Gram
 from ...gram.centered import CenteredGram
 from ...types import Array
@@ -38,7 +38,7 @@ def target_columns(y: Array, classes: bool) -> np.ndarray:
 
 def shares(n: int, weight: Array) -> np.ndarray:
     """Weights normalised to sum to one; equal weights for None."""
-    return np.full(n, 1.0 / n) if weight is None else np.asarray(host(weight), dtype=np.float64) / host(weight).sum()
+    return np.full(n, 1.0 / n) if weight is None else doubles(weight) / host(weight).sum()
 
 
 def inner_products(
@@ -81,7 +81,7 @@ class _Operator:
                 self.gram = CenteredGram(operator, w)
                 self.mean_square = float(self.gram.total) / scale
             return
-        Z = np.asarray(host(operator if given else operator.factor()), dtype=np.float64) / math.sqrt(scale)
+        Z = doubles(operator if given else operator.factor()) / math.sqrt(scale)
         if centered:
             mean = w @ Z
             Z, self.mean_square = Z - mean, float(mean @ mean)
@@ -90,7 +90,7 @@ class _Operator:
     def block(self, rows: slice) -> np.ndarray:
         if self.Z is not None:
             return np.asarray(self.Z[rows] @ self.Z.T)
-        B = np.asarray(host(self.gram.block(rows, slice(None))), dtype=np.float64)
+        B = doubles(self.gram.block(rows, slice(None)))
         return self.root[rows, None] * (B / self.scale) * self.root
 
 
@@ -104,8 +104,8 @@ def normalised(M: np.ndarray) -> np.ndarray:
 def variance(gram: Gram, weight: Array = None) -> float:
     """The mean squared distance Σ wᵢ ‖φ(xᵢ) − μ‖² of the samples from their mean; 0 up to rounding."""
     w = shares(gram.n, weight)
-    diagonal = float(np.asarray(host(gram.diagonal()), dtype=np.float64) @ w)
-    spread = diagonal - float(w @ np.asarray(host(gram @ like(w, gram.like)), dtype=np.float64))
+    diagonal = float(doubles(gram.diagonal()) @ w)
+    spread = diagonal - float(w @ doubles(gram @ like(w, gram.like)))
     return spread if spread > ROUNDING * abs(diagonal) else 0.0
 
 
